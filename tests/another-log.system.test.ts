@@ -1,23 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { FIRST } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { newPlant } from './support/generated-plants.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore } from './support/plant-store.ts'
+import { appendTo } from './support/topic.ts'
 
 it('no service starts on a read model that was folded from another log', async () => {
-  const store = await createPlantStore({
-    kafkaBrokers: inject('kafkaBrokers'),
-    redisUrl: inject('redisUrl'),
-  })
+  const store = await createPlantStore()
   const record = newEvent(7n, store.partitions)
-  const appender = createAppender(store.kafka, store.topic)
-  await appender.append([record])
-  await appender.close()
+  await appendTo(store, [record])
   const eventId = randomUUID() as EventId
   const claim: Claim = { offset: FIRST, id: newPlant(7n).id, eventId, plant: { name: 'of another log' } }
   const next = { offset: FIRST, eventId }

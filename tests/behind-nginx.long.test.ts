@@ -7,6 +7,7 @@ import { freePort } from '../local/processes/port.ts'
 import { startProcess } from '../local/processes/process.ts'
 import { type ClientResponse, idsWhile, onConnections, readPlant, send } from './support/client.ts'
 import { findPrograms } from './support/debian-package.ts'
+import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, type RunningApi } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { registerProcess } from './support/test-run.ts'
@@ -23,7 +24,7 @@ const programs = await findPrograms('nginx', { nginx: 'usr/sbin/nginx' }, 'The d
 it.runIf(programs !== undefined)(
   'through the documented nginx, creates with a key succeed while the apis restart one after another',
   async () => {
-    const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+    const store = await createPlantStore()
     const ports = [await freePort(), await freePort()]
     const start = (port: number) =>
       store.startApi({
@@ -98,10 +99,8 @@ it.runIf(programs !== undefined)(
 )
 
 /** The number of creates that this api has answered with 200. */
-async function createsOf({ opsUrl }: RunningApi): Promise<number> {
-  const text = await (await fetch(`${opsUrl}/metrics`)).text()
-  return Number(/^plant_store_http_requests_total\{method="POST",.*status="200".*\} (\d+)$/m.exec(text)?.[1] ?? 0)
-}
+const createsOf = async (api: RunningApi) =>
+  sumOf(await scrape(api), 'plant_store_http_requests_total', { method: 'POST', status: '200' }) ?? 0
 
 /** Starts nginx as the documents configure it, before these apis; returns its address. */
 async function startNginx(ports: number[]): Promise<string> {

@@ -1,13 +1,10 @@
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createPlant, errorOf, onConnections } from './support/client.ts'
-import { createPlantStore } from './support/plant-store.ts'
+import { createPlantStore, startPlantStore } from './support/plant-store.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
-
 it('10,000 distinct creates at 64 connections are all in the log and in the read model', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api } = await startPlantStore()
   const ids = Array.from({ length: 10_000 }, (_, n) => BigInt(n) * 1_844_674_407_370_955n - 2n ** 63n)
 
   const creates = await onConnections(64, ids, (id) => createPlant(api.url, id, `plant ${id}`))
@@ -20,7 +17,7 @@ it('10,000 distinct creates at 64 connections are all in the log and in the read
 })
 
 it('64 connections racing on the same 1,000 ids over two apis: one 200 for each id', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   const attempts = Array.from({ length: 8_000 }, (_, n) => ({ id: BigInt(n >> 3), name: `attempt ${n}` }))
 

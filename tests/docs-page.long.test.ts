@@ -1,5 +1,5 @@
 import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
@@ -16,7 +16,7 @@ const closers: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
   if (!isPossible) return
-  const store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+  const store = await openPlantStore()
   closers.push(store.end)
   ;[api] = await Promise.all([store.startApi(), store.startProjector()])
   browser = await openBrowser()

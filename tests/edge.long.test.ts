@@ -1,17 +1,17 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import type { Browser, Page } from 'playwright-core'
-import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hasBrowser, openBrowser } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
-import { createPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
+import { createPlantStore, type RunningApi, startPlantStore, TOKEN } from './support/plant-store.ts'
+import { openRaw } from './support/raw-connection.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT = { timeout: 20_000, interval: 50 }
 
 const isPossible = hasBrowser('A page of another origin')
@@ -31,7 +31,7 @@ describe('TLS in the process', () => {
       copyFileSync(cert, used.cert)
     }
     use('first')
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const tls = { HTTP_TLS_CERT_FILE: used.cert, HTTP_TLS_KEY_FILE: used.key }
     const [api] = await Promise.all([store.startApi({ ...tls, ...settings }), store.startProjector()])
     return { api, used, use }
@@ -58,10 +58,11 @@ describe('TLS in the process', () => {
 
   it('who does not speak TLS is disconnected without a response', async () => {
     const { api } = await startSecured({ HEADERS_TIMEOUT_MS: '1000', CONNECTIONS_MAX: '1' })
-    const plain = openPlain(api)
-    plain.socket.write('GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n')
+    const plainUrl = api.url.replace('https:', 'http:')
+    const plain = openRaw(plainUrl)
+    plain.write('GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n')
     await plain.closed
-    const silent = openPlain(api)
+    const silent = openRaw(plainUrl)
     await silent.closed
     expect([plain.received(), silent.received()]).toEqual(['', ''])
     // Both are gone: there is room for one connection.
@@ -72,8 +73,7 @@ describe('TLS in the process', () => {
 describe('a page of another origin', () => {
   it.runIf(isPossible)('creates and reads plants, retries, and reads failures; other pages cannot', async () => {
     const [allowed, other] = [await servePage(), await servePage()]
-    const store = await createPlantStore(stores)
-    const [api] = await Promise.all([store.startApi({ CORS_ORIGINS: allowed }), store.startProjector()])
+    const { api } = await startPlantStore({ api: { CORS_ORIGINS: allowed } })
     const browser = await openBrowser()
     onTestFinished(() => browser.close())
 
@@ -110,20 +110,6 @@ function certificateOf(api: RunningApi): Promise<string | undefined> {
     })
     socket.on('error', reject)
   })
-}
-
-function openPlain(api: RunningApi) {
-  let received = ''
-  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
-  socket.on('data', (chunk) => {
-    received += String(chunk)
-  })
-  socket.on('error', () => undefined)
-  const closed = new Promise<void>((resolve) => {
-    socket.once('close', () => resolve())
-  })
-  onTestFinished(() => void socket.destroy())
-  return { socket, closed, received: () => received }
 }
 
 /** Serves an empty page; returns its origin. */

@@ -1,35 +1,31 @@
-import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { type Create, createPlant, errorOf, idsFrom, idsWhile, onConnections, readPlant } from './support/client.ts'
+import { openTransactional } from './support/other-producers.ts'
 import { startOwnKafka } from './support/own-stores.ts'
-import { createPlantStore } from './support/plant-store.ts'
+import { createPlantStore, startPlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import { untilNotice, untilReady } from './support/readiness.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { setTopicConfig } from './support/topic.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const kafkaBrokers = inject('kafkaBrokers')
-const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
 const RECOVERY_MS = 60_000
 // A change of settings replaces all of them.
 const KEPT_SETTINGS = { 'retention.ms': '-1', 'retention.bytes': '-1' }
 
 it('kill -9 of the projector: creates continue, and the next projector catches up', async () => {
-  const store = await createPlantStore(stores)
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
-  const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => BigInt(from + n))
+  const { store, api, projector } = await startPlantStore()
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
-  const before = await onConnections(16, ids(0, 1_000), create)
+  const before = await onConnections(16, idsFrom(0, 1_000), create)
 
   process.kill(projector.pid, 'SIGKILL')
   await projector.exited
-  const whileAway = await onConnections(16, ids(1_000, 3_000), create)
+  const whileAway = await onConnections(16, idsFrom(1_000, 2_000), create)
   await store.startProjector()
-  const afterwards = await onConnections(16, ids(3_000, 4_000), create)
+  const afterwards = await onConnections(16, idsFrom(3_000, 1_000), create)
 
   const creates = [...before, ...whileAway, ...afterwards]
   expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
@@ -37,8 +33,7 @@ it('kill -9 of the projector: creates continue, and the next projector catches u
 })
 
 it('kill -9 of an api under load: every 200 it sent is in the log', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api } = await startPlantStore()
   let alive = true
   const creates: Create[] = []
   const clients = onConnections(
@@ -66,8 +61,7 @@ it('kill -9 of an api under load: every 200 it sent is in the log', async () => 
 
 it('kill -9 of the broker: every response is true, and creates resume', async () => {
   const kafka = await startOwnKafka()
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: stores.redisUrl })
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers })
   const creates: Create[] = []
   let back = false
   let resumed = 0
@@ -92,8 +86,7 @@ it('kill -9 of the broker: every response is true, and creates resume', async ()
 
 it('a broker that does not respond for 10 s is named while creates wait, and they succeed when it does', async () => {
   const kafka = await startOwnKafka()
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: stores.redisUrl })
-  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '120000' }), store.startProjector()])
+  const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers, api: { CREATE_DEADLINE_MS: '120000' } })
   await kafka.pause()
   const waiting = createPlant(api.url, 1n, 'Monstera')
   await untilNotice(api, /^partition \d: no append acknowledged for 10 s: (no response|Kafka cannot be reached)/)
@@ -108,8 +101,7 @@ it('a broker that does not respond for 10 s is named while creates wait, and the
 })
 
 it('a record that Kafka refuses fails alone, and at once', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '120000' }), store.startProjector()])
+  const { store, api } = await startPlantStore({ api: { CREATE_DEADLINE_MS: '120000' } })
   await setTopicConfig(store, { ...KEPT_SETTINGS, 'max.message.bytes': '3000' })
   const names = Array.from({ length: 40 }, (_, n) => (n % 10 === 0 ? '🌵'.repeat(1_000) : `plant ${n}`))
   const creates = await Promise.all(names.map((name, n) => createPlant(api.url, BigInt(n), name)))
@@ -118,7 +110,7 @@ it('a record that Kafka refuses fails alone, and at once', async () => {
 })
 
 it('an api whose clock Kafka does not accept writes nothing, and says so at once', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const clockFile = join(temporaryFolder(), 'off-ms')
   writeFileSync(clockFile, String(2 * 3_600_000))
   const clock = new URL('chaos/clock.ts', import.meta.url).href
@@ -135,12 +127,8 @@ it('an api whose clock Kafka does not accept writes nothing, and says so at once
 })
 
 it('an open transaction of another producer holds back its partition only', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '2000' }), store.startProjector()])
-  const producer = store.kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
-  await producer.connect()
-  onTestFinished(() => producer.disconnect())
-  const transaction = await producer.transaction()
+  const { store, api } = await startPlantStore({ api: { CREATE_DEADLINE_MS: '2000' } })
+  const transaction = await (await openTransactional(store.kafka)).transaction()
   await transaction.send({ topic: store.topic, messages: [{ partition: 0, key: 'foreign', value: 'x' }] })
   const creates = await Promise.all(idsFrom(0, 30).map((id) => createPlant(api.url, id, `plant ${id}`)))
   const held = creates.filter(({ id }) => partitionOf(Buffer.from(String(id)), store.partitions) === 0)

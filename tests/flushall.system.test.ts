@@ -1,7 +1,7 @@
-import { expect, inject, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createPlant, idsWhile, onConnections, readPlant } from './support/client.ts'
 import { startOwnRedis } from './support/own-stores.ts'
-import { createPlantStore, openRedis } from './support/plant-store.ts'
+import { openRedis, startPlantStore } from './support/plant-store.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const RECOVERY_MS = 60_000
@@ -9,8 +9,7 @@ const CREATES_IN_EACH_PHASE = 1_000
 
 it('FLUSHALL during creates: no second 200, no false 404, and creates resume before the read model is back', async () => {
   const redis = await startOwnRedis()
-  const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: redis.url })
-  const [first, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api: first, projector } = await startPlantStore({ redisUrl: redis.url })
   const earlier = Array.from({ length: 1_000 }, (_, n) => BigInt(-1 - n))
   const creates = await onConnections(16, earlier, (id) => createPlant(first.url, id, `earlier ${id}`))
   // The window of this api starts after the plants above: without the read model it has to go back to them.

@@ -1,21 +1,20 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createLatchedTopic } from '@plant-store/shared/event-log/latch.ts'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { deleteTopic } from './support/backups.ts'
 import { createPlant, errorOf, idsFrom, readPlant } from './support/client.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
+import { appendTo } from './support/topic.ts'
 
 const DUPLICATE_ID = 40003
 const IDS = idsFrom(0, 20)
 
 it('no service starts on a log that is being restored; with an empty Redis both serve it afterwards', async () => {
-  const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
-  const appender = createAppender(store.kafka, store.topic)
-  await appender.append(IDS.map((id) => newEvent(id, store.partitions)))
-  await appender.close()
+  const store = await createPlantStore()
+  const events = IDS.map((id) => newEvent(id, store.partitions))
+  await appendTo(store, events)
   const folder = temporaryFolder()
   const plantctl = (...args: string[]) => startPlantctl(args, store.environment).ended
   expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })

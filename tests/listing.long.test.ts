@@ -1,15 +1,12 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, onTestFinished } from 'vitest'
-import { createPlant, onConnections, readPlant, send } from './support/client.ts'
+import { expect, it } from 'vitest'
+import { createPlant, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { EDGE_IDS } from './support/generated-plants.ts'
 import { type Item, listAll, listPage } from './support/listing.ts'
 import { newEvent } from './support/new-events.ts'
-import { createPlantStore } from './support/plant-store.ts'
+import { createPlantStore, startPlantStore } from './support/plant-store.ts'
+import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
-
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
-const range = (count: number, from = 0) => Array.from({ length: count }, (_, n) => BigInt(from + n))
 
 /** In each partition a list begins as the log does: nothing skipped, repeated, invented or in another order. */
 function expectPrefix(items: readonly Item[], { states }: Truth): void {
@@ -24,12 +21,12 @@ function expectPrefix(items: readonly Item[], { states }: Truth): void {
 const countOf = ({ states }: Truth) => states.reduce((sum, { plants }) => sum + plants.size, 0)
 
 it('lists read during creates over two apis repeat and skip nothing, and end with every plant', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   const urls = [first.url, second.url]
   const created: bigint[] = []
   let creating = true
-  const creates = onConnections(16, range(4_000), async (id, connection) => {
+  const creates = onConnections(16, idsFrom(0, 4_000), async (id, connection) => {
     const { response } = await createPlant(urls[connection % 2] as string, id, `plant ${id}`)
     if (response?.status === 200 && connection % 2 === 0) created.push(id)
   }).finally(() => {
@@ -65,9 +62,9 @@ it('lists read during creates over two apis repeat and skip nothing, and end wit
 })
 
 it('a list and a read with consistency tokens reflect all of them, on another instance too', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
-  for (const id of range(60)) {
+  for (const id of idsFrom(0, 60)) {
     const created = [createPlant(first.url, id, 'a'), createPlant(first.url, id + 1_000n, 'b')]
     const positions = (await Promise.all(created)).map(({ response }) => String(response?.headers['plants-position']))
     const headers = { 'plants-position': positions.join(', ') }
@@ -91,8 +88,7 @@ it('a list and a read with consistency tokens reflect all of them, on another in
 })
 
 it('the ids of a list are exact at the ends of int64, and a list may be empty', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { api } = await startPlantStore()
   const empty = await listPage(api.url)
   expect(empty.text).toBe('{"items":[]}')
   expect(empty.headers).not.toHaveProperty('plants-position')
@@ -107,14 +103,11 @@ it('the ids of a list are exact at the ends of int64, and a list may be empty', 
 })
 
 it('a claim that this release cannot read is not among the items, and its id is reported', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api } = await startPlantStore()
   const record = (id: bigint) => newEvent(id, store.partitions)
   const unreadable = record(2n ** 63n - 1n)
   unreadable.headers['content-type'] = Buffer.from('application/json; version=9')
-  const appender = createAppender(store.kafka, store.topic)
-  onTestFinished(appender.close)
-  await appender.append([record(1n), unreadable, record(2n)])
+  await appendTo(store, [record(1n), unreadable, record(2n)])
   await expectReadModelToEqual(await readTruth(store), store)
 
   const { page, text } = await listPage(api.url)

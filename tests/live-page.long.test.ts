@@ -1,6 +1,5 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
@@ -13,7 +12,7 @@ import {
   type RunningService,
 } from './support/plant-store.ts'
 import { WITH_TABLE } from './support/plants-table.ts'
-import { createTableTopic } from './support/topic.ts'
+import { appendTo, createTableTopic } from './support/topic.ts'
 
 const NAME = 'a name that nobody but its owner should see'
 const PHONE = { width: 375, height: 667 }
@@ -29,7 +28,7 @@ const closers: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
   if (!isPossible) return
-  store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+  store = await openPlantStore()
   closers.push(store.end)
   await createTableTopic(store)
   ;[api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
@@ -100,7 +99,7 @@ it.runIf(isPossible)(
 
 it.runIf(isPossible)('the page shows the numbers of the read model as unknown while Redis is away', async () => {
   const redis = await startOwnRedis()
-  const own = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: redis.url })
+  const own = await createPlantStore({ redisUrl: redis.url })
   const cutOff = await own.startApi()
   const page = await browser.newPage()
   await page.goto(cutOff.opsUrl)
@@ -124,9 +123,7 @@ const isDrawn = (caption: string, colour: string) => `(() => {
 
 /** Appends a record that is no event. */
 async function parkRecord(): Promise<void> {
-  const appender = createAppender(store.kafka, store.topic)
-  onTestFinished(appender.close)
-  await appender.append([{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
+  await appendTo(store, [{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
 }
 
 /** On a phone nothing is cut off, and the keyboard reaches all that can be scrolled or followed. */

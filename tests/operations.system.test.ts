@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import type { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createPlant, errorOf, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { type Sample, samplesIn } from './support/metrics-text.ts'
+import { scrape, sumOf } from './support/metrics-text.ts'
 import { newEvent } from './support/new-events.ts'
 import { startOwnRedis } from './support/own-stores.ts'
 import {
@@ -19,10 +17,11 @@ import {
   type RunningService,
   TOKEN,
 } from './support/plant-store.ts'
+
 import { openRaw } from './support/raw-connection.ts'
 import { readRawRecords } from './support/raw-records.ts'
+import { appendTo } from './support/topic.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 20_000
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const json = { 'content-type': 'application/json' }
@@ -32,26 +31,13 @@ let api: RunningApi
 let projector: RunningService
 
 beforeAll(async () => {
-  store = await openPlantStore(stores)
+  store = await openPlantStore()
   ;[api, projector] = await Promise.all([
     store.startApi({ LOG_LEVEL: 'debug' }),
     store.startProjector({ LOG_LEVEL: 'debug' }),
   ])
 })
 afterAll(() => store.end())
-
-async function scrape({ opsUrl }: RunningService): Promise<Sample[]> {
-  return samplesIn(await (await fetch(`${opsUrl}/metrics`)).text())
-}
-
-/** The sum of all samples of that name that have these labels, among others; undefined when there is none. */
-function sumOf(samples: Sample[], name: string, labels: Record<string, string> = {}): number | undefined {
-  const found = samples.filter(
-    (sample) =>
-      sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
-  )
-  return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
-}
 
 /** How much a metric grows while `task` runs, or a little after it: a response is counted when it was sent. */
 async function growthOf(service: RunningService, task: () => Promise<unknown>) {
@@ -95,13 +81,6 @@ const linesOf = (service: RunningService, requestId: string) =>
   logOf(service).filter((line) => line.requestId === requestId)
 
 const create = (id: bigint, headers: Record<string, string> = {}) => createPlant(api.url, id, `plant ${id}`, headers)
-
-/** Writes records that no api wrote. */
-async function appendRecords(records: ReturnType<typeof plantCreated>[]): Promise<void> {
-  const appender = createAppender(store.kafka, store.topic)
-  onTestFinished(() => appender.close())
-  await appender.append(records)
-}
 
 describe('the metrics', () => {
   it.each([
@@ -225,7 +204,7 @@ describe('the metrics', () => {
     const { untilGrown } = await growthOf(projector, async () => {
       const events = [200n, 200n, 201n, 202n].map((id) => newEvent(id, store.partitions))
       const [first, second, foreign, unreadable] = events as [(typeof events)[0], ...typeof events]
-      await appendRecords([
+      await appendTo(store, [
         first,
         second as typeof first,
         { ...(foreign as typeof first), headers: {} },
@@ -266,7 +245,7 @@ describe('the metrics', () => {
     }
     await vi.waitFor(async () => expect(await gapsAndLag()).toEqual([0, 0]), WAIT_MS)
     process.kill(projector.pid, 'SIGSTOP')
-    const redis = openRedis(stores.redisUrl)
+    const redis = openRedis()
     await redis.del(await redis.keys(`{${store.topic}:*`))
     await vi.waitFor(async () => expect(await gapsAndLag()).toEqual([0, expect.toSatisfy((lag) => lag > 20)]), WAIT_MS)
     process.kill(projector.pid, 'SIGCONT')
@@ -374,7 +353,7 @@ describe('the log', () => {
 
   it('has one line at info for each request that the service failed, with the cause, and none for others', async () => {
     const redis = await startOwnRedis()
-    const own = await createPlantStore({ ...stores, redisUrl: redis.url })
+    const own = await createPlantStore({ redisUrl: redis.url })
     const quiet = await own.startApi({ READ_DEADLINE_MS: '100', CREATE_DEADLINE_MS: '1000' })
     const [created, refused, failed, unread] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
     const headers = (id: string) => ({ 'x-request-id': id })

@@ -4,25 +4,23 @@ import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { argumentsOf } from '../local/launch/service.ts'
 import { freePort } from '../local/processes/port.ts'
 import { type Create, createPlant, errorOf, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
-import { createPlantStore, openRedis, TOKEN } from './support/plant-store.ts'
+import { createPlantStore, openRedis, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const CONNECTIONS = 64
 const auth = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const [NOT_WRITTEN, OUTCOME_UNKNOWN] = [50301, 50302]
 
 it('SIGTERM under load: each request gets a response, and the last one closes the connection', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api } = await startPlantStore()
   const creates: Create[] = []
   let next = 0n
 
@@ -53,7 +51,7 @@ it('SIGTERM under load: each request gets a response, and the last one closes th
 })
 
 it.each(['api', 'projector'] as const)('the %s starts and ends although nobody reads its log', async (service) => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const opsPort = await freePort()
   const settings = { PORT: '0', PLANT_STORE_TOKEN_DIGESTS: `tests:${'0'.repeat(64)}`, OPS_PORT: String(opsPort) }
   const running = spawn(process.execPath, argumentsOf(service), {
@@ -86,8 +84,7 @@ function openFullPipe(): number {
 
 it('SIGTERM while Kafka hangs: each create in flight gets the outcome that is known, and the process exits', async () => {
   const kafka = await startOwnKafka()
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: stores.redisUrl })
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers })
   expect((await createPlant(api.url, 0n, 'before')).response?.status).toBe(200)
   await kafka.pause()
   const creates = Array.from({ length: 50 }, (_, n) => createPlant(api.url, BigInt(n + 1), `plant ${n + 1}`))
@@ -119,8 +116,7 @@ it('until the api closes its connections, all pipelined requests of one get a re
 })
 
 it('creates that wait when an api closes get a response, and none is accepted afterwards', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi({ READ_DEADLINE_MS: '2500', DRAIN_MS: '0' }), store.startProjector()])
+  const { api } = await startPlantStore({ api: { READ_DEADLINE_MS: '2500', DRAIN_MS: '0' } })
   const waiting = openRaw(api.url)
   waiting.write(`GET /plants/1 HTTP/1.1\r\n${auth}Plants-Position: 0-999999\r\n\r\n`)
   await eventually(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
@@ -134,8 +130,7 @@ it('creates that wait when an api closes get a response, and none is accepted af
 })
 
 it('for all of DRAIN_MS an api without connections accepts new ones, also beyond the usual limit of its end', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '12000' }), store.startProjector()])
+  const { api } = await startPlantStore({ api: { DRAIN_MS: '12000' } })
   const startedAt = performance.now()
   process.kill(api.pid, 'SIGTERM')
   let lastAt = 0
@@ -151,8 +146,7 @@ it('for all of DRAIN_MS an api without connections accepts new ones, also beyond
 })
 
 it('a second SIGTERM cuts the drain short', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '120000' }), store.startProjector()])
+  const { api } = await startPlantStore({ api: { DRAIN_MS: '120000' } })
   process.kill(api.pid, 'SIGTERM')
   await eventually(() => expect(readFileSync(api.logFile, 'utf8')).toMatch(/"stopping"/))
   process.kill(api.pid, 'SIGTERM')
@@ -161,8 +155,7 @@ it('a second SIGTERM cuts the drain short', async () => {
 
 it('a failure during the drain cuts it short, and is told', async () => {
   const redis = await startOwnRedis()
-  const store = await createPlantStore({ ...stores, redisUrl: redis.url })
-  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '120000' }), store.startProjector()])
+  const { api } = await startPlantStore({ redisUrl: redis.url, api: { DRAIN_MS: '120000' } })
   process.kill(api.pid, 'SIGTERM')
   await openRedis(redis.url).config('SET', 'maxmemory-policy', 'allkeys-lru')
   expect(await endWithin(60_000, api.exited)).toMatchObject({ code: 78 })
@@ -173,8 +166,7 @@ const endWithin = <T>(ms: number, exited: Promise<T>) => Promise.race([exited, d
 
 /** An api that is stopping and still accepts requests, and a connection to it without a request yet. */
 async function openBeforeTheEnd() {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '3000' }), store.startProjector()])
+  const { api } = await startPlantStore({ api: { DRAIN_MS: '3000' } })
   const idle = openRaw(api.url)
   await eventually(() => expect(idle.socket.readyState).toBe('open'))
   process.kill(api.pid, 'SIGTERM')

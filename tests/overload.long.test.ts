@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
-import { describe, expect, inject, it, vi } from 'vitest'
-import { createPlant, errorOf, onConnections, readPlant, send } from './support/client.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { createPlant, errorOf, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { createPlantStore, TOKEN } from './support/plant-store.ts'
+import { scrape, sumOf } from './support/metrics-text.ts'
+import { createPlantStore, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const OVERLOADED = 50304
 const COVERAGE_GAP = 50303
 /** A read that waits until its deadline: no log reaches this position. */
@@ -19,11 +19,7 @@ const bodiesOf = (connection: ReturnType<typeof openRaw>) =>
 
 describe('when too many requests are in flight', () => {
   it('further ones are rejected at once, before their token is checked, and accepted again as soon as there is room', async () => {
-    const store = await createPlantStore(stores)
-    const [api] = await Promise.all([
-      store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' }),
-      store.startProjector(),
-    ])
+    const { api } = await startPlantStore({ api: { REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' } })
     const connections = Array.from({ length: 3 }, () => openRaw(api.url))
     for (const { write } of connections) write(waiting())
     await eventually(async () => {
@@ -41,7 +37,7 @@ describe('when too many requests are in flight', () => {
   })
 
   it('requests that arrive all at once are no exception', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '1000' })
     const connection = openRaw(api.url)
     connection.write(waiting().repeat(100))
@@ -51,7 +47,7 @@ describe('when too many requests are in flight', () => {
   })
 
   it('requests whose client has left count until they are finished', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' })
     const leaver = openRaw(api.url)
     leaver.write(waiting().repeat(3))
@@ -63,10 +59,8 @@ describe('when too many requests are in flight', () => {
   })
 
   it('at several times the capacity of an instance, each response is true, and accepted requests are served', async () => {
-    const store = await createPlantStore(stores)
-    const [api] = await Promise.all([store.startApi({ REQUESTS_MAX: '20' }), store.startProjector()])
-    const ids = Array.from({ length: 20_000 }, (_, n) => BigInt(n))
-    const creates = await onConnections(200, ids, (id) => createPlant(api.url, id, `plant ${id}`))
+    const { store, api } = await startPlantStore({ api: { REQUESTS_MAX: '20' } })
+    const creates = await onConnections(200, idsFrom(0, 20_000), (id) => createPlant(api.url, id, `plant ${id}`))
     const errors = creates.filter(({ response }) => response?.status !== 200).map(({ response }) => errorOf(response))
     expect(new Set(errors)).toEqual(new Set([OVERLOADED]))
     const truth = await readTruth(store)
@@ -77,7 +71,7 @@ describe('when too many requests are in flight', () => {
 
 describe('when there are too many connections', () => {
   it('one more gets a response and is closed, twice as many are only closed, and there is room when one leaves', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const api = await store.startApi({ CONNECTIONS_MAX: '2' })
     const requestOnNewConnection = (url = api.url) => {
       const connection = openRaw(url)
@@ -113,7 +107,7 @@ describe('when there are too many connections', () => {
 it.runIf(process.platform === 'linux')(
   'while no file descriptor is free, services close new connections; then they work again',
   async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const services = await Promise.all([store.startApi(), store.startProjector()])
     const [api, projector] = services
     for (const { pid } of services) {
@@ -139,26 +133,20 @@ it.runIf(process.platform === 'linux')(
 
 describe('a client that does not read', () => {
   it('is not waited for: its connection is closed, and a client that only waits gets its response', async () => {
-    const store = await createPlantStore(stores)
-    const [api] = await Promise.all([
-      store.startApi({ ANSWER_TIMEOUT_MS: '500', KEEP_ALIVE_TIMEOUT_MS: '500', READ_DEADLINE_MS: '2000' }),
-      store.startProjector(),
-    ])
+    const { api } = await startPlantStore({
+      api: { ANSWER_TIMEOUT_MS: '500', KEEP_ALIVE_TIMEOUT_MS: '500', READ_DEADLINE_MS: '2000' },
+    })
     const name = '🌱'.repeat(1_000)
-    const ids = Array.from({ length: 1_000 }, (_, n) => BigInt(n))
-    await onConnections(50, ids, (id) => createPlant(api.url, id, name))
-    const connections = async () => {
-      const metrics = await (await fetch(`${api.opsUrl}/metrics`)).text()
-      return /^plant_store_http_connections (\d+)$/m.exec(metrics)?.[1]
-    }
-    await vi.waitFor(async () => expect(await connections()).toBe('0'), 10_000)
+    await onConnections(50, idsFrom(0, 1_000), (id) => createPlant(api.url, id, name))
+    const connections = async () => sumOf(await scrape(api), 'plant_store_http_connections')
+    await vi.waitFor(async () => expect(await connections()).toBe(0), 10_000)
     const unread = openRaw(api.url)
     unread.socket.pause()
     // More than what the system itself may hold for a connection.
     const list = `GET /plants?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`
     unread.write(list.repeat(8))
-    await vi.waitFor(async () => expect(await connections()).toBe('1'), 10_000)
-    await vi.waitFor(async () => expect(await connections()).toBe('0'), 30_000)
+    await vi.waitFor(async () => expect(await connections()).toBe(1), 10_000)
+    await vi.waitFor(async () => expect(await connections()).toBe(0), 30_000)
     const patient = openRaw(api.url)
     patient.write(waiting())
     await vi.waitFor(() => expect(bodiesOf(patient)).toEqual([COVERAGE_GAP]), 10_000)
@@ -170,7 +158,7 @@ describe('a limit of requests a minute', () => {
   const as = (token: string) => ({ authorization: `Bearer ${token}` })
 
   it('applies to each caller, whichever of its tokens it uses', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const api = await store.startApi({
       RATE_LIMIT_PER_MINUTE: '5',
       PLANT_STORE_TOKEN_DIGESTS: [entry('ann', 'old'), entry('ann', 'new'), entry('bob', 'b')].join(','),

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { appendsOf, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { followLog } from './support/followed-log.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
@@ -12,10 +11,9 @@ import { type Ended, startPlantctl } from './support/plantctl.ts'
 import { appendRow, WITH_TABLE } from './support/plants-table.ts'
 import { untilReady } from './support/readiness.ts'
 import { asStored, readStoredPartition } from './support/stored-partition.ts'
-import { createTableTopic } from './support/topic.ts'
+import { appendTo, createTableTopic } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 30_000
 
 const runIn = ({ environment }: PlantStore, ...args: string[]): Promise<Ended> => startPlantctl(args, environment).ended
@@ -42,17 +40,15 @@ async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) =>
 
 /** The contents of the live generation of each partition. */
 function readStored({ topic, partitions }: PlantStore) {
-  const redis = openRedis(stores.redisUrl)
+  const redis = openRedis()
   return Promise.all(allPartitions(partitions).map((partition) => readStoredPartition(redis, topic, partition)))
 }
 
 it('records that an older release could not read are applied while the projector runs, and the fold of the log is served', async () => {
-  const upgraded = await createPlantStore(stores)
+  const upgraded = await createPlantStore()
   const plant = (id: bigint) => newEvent(id, upgraded.partitions)
-  const appender = createAppender(upgraded.kafka, upgraded.topic)
-  onTestFinished(appender.close)
   const ids = Array.from({ length: 600 }, (_, n) => BigInt(n % 500))
-  await appender.append(ids.map(plant))
+  await appendTo(upgraded, ids.map(plant))
   const { states, records } = await applyAsOlder(upgraded, (offset) => offset % 3 === 0)
   expect(records).toBe(600)
   expect((await runIn(upgraded, 'status')).stdout).toMatch(/2\d\d records parked/)
@@ -69,10 +65,8 @@ it('records that an older release could not read are applied while the projector
     /reads it: plant \d+. Run plantctl parked reapply to apply it/,
   )
 
-  const [placed] = await Promise.all([
-    runIn(upgraded, 'parked', 'reapply', '--json'),
-    appender.append(ids.map((id) => plant(id + 400n))),
-  ])
+  const later = ids.map((id) => plant(id + 400n))
+  const [placed] = await Promise.all([runIn(upgraded, 'parked', 'reapply', '--json'), appendTo(upgraded, later)])
   expect(placed.code).toBe(0)
   expect(JSON.parse(placed.stdout)).toMatchObject({ dryRun: false, looked, placed: looked })
   const truth = await readTruth(upgraded)
@@ -87,13 +81,11 @@ it('records that an older release could not read are applied while the projector
 })
 
 it('parked records get their rows in the table, though the command is killed and run again', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const table = await createTableTopic(store)
-  const appender = createAppender(store.kafka, store.topic)
-  onTestFinished(appender.close)
   const plant = (id: bigint) => newEvent(id, store.partitions)
   const ids = Array.from({ length: 5_000 }, (_, n) => BigInt(n))
-  for (const records of appendsOf(ids.map(plant))) await appender.append(records)
+  await appendTo(store, ids.map(plant))
   // More than are applied at once, and all rows of the older release come after them.
   const isUnreadable = (offset: number) => offset < 700
   const { states } = await applyAsOlder(store, isUnreadable)
@@ -104,9 +96,7 @@ it('parked records get their rows in the table, though the command is killed and
         : [plantStored({ ...claim, plant: claim.plant }, partition as Partition)],
     ),
   )
-  const tableAppender = createAppender(table.kafka, table.topic)
-  onTestFinished(tableAppender.close)
-  for (const records of appendsOf(older)) await tableAppender.append(records)
+  await appendTo(table, older)
 
   await untilReady(await store.startProjector(WITH_TABLE))
   const run = (settings = {}) => startPlantctl(['parked', 'reapply'], { ...store.environment, ...settings })
@@ -130,7 +120,7 @@ it('parked records get their rows in the table, though the command is killed and
   expect(await run(WITH_TABLE).ended).toMatchObject({ code: 0 })
   expect(await parked()).toBe(0)
 
-  await appender.append([5_000n, 5_001n, 5_002n].map(plant))
+  await appendTo(store, [5_000n, 5_001n, 5_002n].map(plant))
   await expectReadModelToEqual(await readTruth(store), store)
   const { code, stdout } = await startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^no difference: /)])

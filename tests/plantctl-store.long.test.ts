@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newPlant } from './support/generated-plants.ts'
 import { openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { type Ended, startPlantctl } from './support/plantctl.ts'
+import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 30_000
 const PLANTS = 300
 /** Kind, event id, offset and a name of 7 characters; Redis keeps small hashes densely. */
@@ -26,14 +25,10 @@ let writtenFrom: string
 const event = (id: bigint, eventId = randomUUID() as EventId) => plantCreated(newPlant(id), eventId, store.partitions)
 const partitionOfId = (id: bigint) => partitionOf(Buffer.from(String(id)), store.partitions)
 
-async function append(records: readonly NewRecord[]): Promise<void> {
-  const appender = createAppender(store.kafka, store.topic)
-  await appender.append([...records])
-  await appender.close()
-}
+const append = (records: readonly NewRecord[]) => appendTo(store, records)
 
 beforeAll(async () => {
-  store = await openPlantStore(stores)
+  store = await openPlantStore()
   const ids = Array.from({ length: PLANTS }, (_, n) => BigInt(n))
   await append(ids.map((id) => event(id)))
   const again = event(1_000n)
@@ -237,7 +232,7 @@ describe('plantctl parked', () => {
 
 describe('plantctl rebuild', () => {
   it('names how to continue when it is interrupted; the next one continues and reports each partition', async () => {
-    const redis = openRedis(stores.redisUrl)
+    const redis = openRedis()
     const slow = startPlantctl(['rebuild', '--throttle', '20'], store.environment)
     const isFilling = async () => expect(await redis.keys(`{${store.topic}:*}:filling`)).not.toEqual([])
     await vi.waitFor(isFilling, WAIT_MS)

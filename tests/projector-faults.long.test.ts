@@ -1,21 +1,26 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import type { Message } from 'kafkajs'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { type Create, createPlant, idsFrom, onConnections, readPlant } from './support/client.ts'
 import { corpus, messageOf } from './support/corpus.ts'
 import { startCreates } from './support/endless-creates.ts'
-import { samplesIn } from './support/metrics-text.ts'
+import { scrape, sumOf } from './support/metrics-text.ts'
 import { newEvent } from './support/new-events.ts'
+import { openProducer, openTransactional } from './support/other-producers.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
-import { createPlantStore, openRedis, type PlantStore, type RunningService } from './support/plant-store.ts'
+import {
+  createPlantStore,
+  openRedis,
+  type PlantStore,
+  type RunningService,
+  startPlantStore,
+} from './support/plant-store.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
 import { recreateTopic } from './support/recreated-topic.ts'
 import { dumpKeys } from './support/stored-partition.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const kafkaBrokers = inject('kafkaBrokers')
-const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
 const HANGS_AT_MOST_MS = 60_000
 const WAIT = { timeout: 60_000, interval: 20 }
 
@@ -31,10 +36,7 @@ async function expectTruth(store: PlantStore, creates: readonly Create[]): Promi
   await expectReadModelToEqual(truth, store)
 }
 
-async function metricOf({ opsUrl }: RunningService, name: string): Promise<number> {
-  const samples = samplesIn(await (await fetch(`${opsUrl}/metrics`)).text())
-  return samples.filter((sample) => sample.name === name).reduce((sum, { value }) => sum + value, 0)
-}
+const metricOf = async (service: RunningService, name: string) => sumOf(await scrape(service), name)
 
 const untilItHas = (projector: RunningService, partitions: number) =>
   vi.waitFor(async () => expect(await metricOf(projector, 'plant_store_projector_partitions')).toBe(partitions), WAIT)
@@ -66,8 +68,7 @@ const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => P
 it('a Redis that is full, cannot save or is a replica: creates continue, /readyz gives the reason, and the projector recovers', async () => {
   // In this folder nothing can be saved.
   const own = await startOwnRedis({ more: { dir: '/dev/fd' } })
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
   const redis = openRedis(own.url)
   const load = startCreates(api.url)
   for (const [reason, begin, end] of REFUSALS) {
@@ -85,8 +86,7 @@ it('a Redis that is full, cannot save or is a replica: creates continue, /readyz
 
 it('a Redis that hangs and then runs the old commands: projector and api recover', async () => {
   const own = await startOwnRedis()
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
   const redis = openRedis(own.url)
   const load = startCreates(api.url)
   await load.untilMore(300)
@@ -100,8 +100,7 @@ it('a Redis that hangs and then runs the old commands: projector and api recover
 
 it('a Redis that restarts with an old snapshot, after a long load, is brought up to date', async () => {
   const own = await startOwnRedis({ more: { 'key-load-delay': '20000' } })
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
   const redis = openRedis(own.url)
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
   const before = await onConnections(16, idsFrom(0, 300), create)
@@ -124,7 +123,7 @@ it('a Redis that restarts with an old snapshot, after a long load, is brought up
 })
 
 it('a projector and an api paused beyond their sessions: others take over, and the zombies do no harm', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [[api, sleeper], [zombie, other]] = await Promise.all([
     Promise.all([store.startApi(), store.startApi()]),
     Promise.all([store.startProjector(), store.startProjector()]),
@@ -165,16 +164,8 @@ const UNREADABLE_IDS = idsFrom(Number(UNTAKEN) + 1, 3)
 
 it('unreadable and foreign records are parked and counted, when appended and again when replayed, and creates continue', async () => {
   const own = await startOwnRedis()
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
-  const producer = store.kafka.producer()
-  const inTransactions = store.kafka.producer({
-    ...{ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true },
-  })
-  await Promise.all([producer.connect(), inTransactions.connect()])
-  onTestFinished(async () => {
-    await Promise.all([producer.disconnect(), inTransactions.disconnect()])
-  })
+  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
+  const [producer, inTransactions] = [await openProducer(store.kafka), await openTransactional(store.kafka)]
   const load = startCreates(api.url)
   for (const record of poison(store.partitions)) {
     await load.untilMore(5)
@@ -207,11 +198,10 @@ it.each([
   ['shorter', 60],
   ['longer', 1_200],
 ])('a topic that is recreated while services run, and is %s than before, stops them', async (_than, records) => {
-  const store = await createPlantStore(stores)
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore()
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
   await expectTruth(store, await onConnections(16, idsFrom(0, 600), create))
-  const redis = openRedis(stores.redisUrl)
+  const redis = openRedis()
   const before = await dumpKeys(redis, store.topic)
   await recreateTopic(store, records)
 

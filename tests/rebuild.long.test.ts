@@ -1,15 +1,14 @@
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createPlantStore, openRedis } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import { contentOf, expectNothingLeft, expectRun, fill, run } from './support/rebuilt-store.ts'
 import { startSteadyLoad } from './support/steady-load.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 60_000
 
 it('rebuilds that are killed leave the served plants unchanged, and the next one completes', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   await fill(store, 10_000)
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   await expectReadModelToEqual(await readTruth(store), store)

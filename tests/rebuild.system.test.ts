@@ -1,15 +1,14 @@
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createPlantStore, openRedis } from './support/plant-store.ts'
 import { contentOf, expectNothingLeft, expectRun, fill, generationsOf, run } from './support/rebuilt-store.ts'
 import { startSteadyLoad } from './support/steady-load.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 60_000
 const PROBLEMS = 3
 
 it('a rebuild under full load causes no failed or wrong response, and serves the fold of the log', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   await fill(store, 10_000)
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   const before = await generationsOf(store)
@@ -32,14 +31,14 @@ it('a rebuild under full load causes no failed or wrong response, and serves the
 })
 
 it('a lost Redis is filled with --from-empty without a projector, and refused without the option', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   await fill(store, 3_000)
   const projector = await store.startProjector()
   const truth = await readTruth(store)
   await expectReadModelToEqual(truth, store)
   const before = await contentOf(store)
   await projector.stop({ graceMs: 10_000 })
-  const redis = openRedis(stores.redisUrl)
+  const redis = openRedis()
   await redis.del(...(await redis.keys(`{${store.topic}:*`)))
 
   const refused = await run(store, 'rebuild')

@@ -4,7 +4,7 @@ import type { PlantCreated } from '@plant-store/shared/consumer/plant-record.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { deleteTopic } from './support/backups.ts'
 import { createPlant, errorOf, idsFrom, onConnections, readPlant } from './support/client.ts'
 import { consumeInto, newGroup } from './support/consumed-plants.ts'
@@ -16,7 +16,6 @@ import { temporaryFolder } from './support/temporary-folder.ts'
 import type { TestTopic } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const DUPLICATE_ID = 40003
 const STOP = { graceMs: 10_000 }
 const PARTITION = 0 as Partition
@@ -33,7 +32,7 @@ async function appendGap(log: TestTopic): Promise<void> {
 }
 
 it('to clients, the read model, the table and consumers a restored log is the one that was lost', async () => {
-  const { store } = await createStoreWithTable(stores)
+  const { store } = await createStoreWithTable()
   const { topic, partitions, readModel } = store
   const plantctl = async (...args: string[]) => {
     const { code, stdout, stderr } = await startPlantctl(args, { ...store.environment, ...WITH_TABLE }).ended

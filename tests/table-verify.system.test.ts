@@ -1,8 +1,7 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { plantStored, type Row } from '@plant-store/shared/plant/plant-stored.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { newEvent } from './support/new-events.ts'
 import { openRedis } from './support/plant-store.ts'
@@ -17,24 +16,20 @@ import {
   WITH_TABLE,
 } from './support/plants-table.ts'
 import { readRawRecords } from './support/raw-records.ts'
-import { createTableTopic, tableTopicOf } from './support/topic.ts'
+import { appendTo, createTableTopic, tableTopicOf } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
-
 it('verify --table finds each kind of difference', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   const followed = await followTable(table)
   await onConnections(8, idsFrom(0, 100), (id) => createPlant(api.url, id, `plant ${id}`))
   await followed.expectToEqual(await readTruth(store))
   await projector.stop({ graceMs: 10_000 })
-  const appender = createAppender(table.kafka, table.topic)
-  onTestFinished(appender.close)
   const [row] = (await readRawRecords(table, TABLE)).filter(({ key }) => String(key) === '7')
   const { partition } = newEvent(7n, table.partitions)
   const headers = row?.headers as Record<string, Buffer>
-  await appender.append([
+  await appendTo(table, [
     { partition, key: Buffer.from('7'), value: Buffer.from('{"id":"7","name":"Weed"}'), headers },
     { partition, key: Buffer.from('7'), value: Buffer.from('no plant'), headers },
     {
@@ -55,7 +50,7 @@ it('verify --table finds each kind of difference', async () => {
 })
 
 it('verify --table names rows that are missing, and a table that nobody writes', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   await appendMixed(store, 100, 100)
   const projector = await store.startProjector()
   await expectReadModelToEqual(await readTruth(store), store)
@@ -76,9 +71,7 @@ it('verify --table names rows that are missing, and a table that nobody writes',
   // The row of the last creation alone: those before it are missing.
   const truth = await readTruth(store)
   const [last] = readableIn(truth.states[0] as Truth['states'][number]).toSorted((a, b) => b.offset - a.offset)
-  const appender = createAppender(table.kafka, table.topic)
-  onTestFinished(appender.close)
-  await appender.append([plantStored(last as Row, 0 as Partition)])
+  await appendTo(table, [plantStored(last as Row, 0 as Partition)])
   expect(await verify()).toMatchObject({
     code: 3,
     stdout: expect.stringMatching(/partition 0 of the table: plant \d+ is missing: the log has /),
@@ -86,7 +79,7 @@ it('verify --table names rows that are missing, and a table that nobody writes',
 })
 
 it('table rebuild writes the table into another topic while the store runs, and continues after a kill', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   await appendMixed(store, 10_000, 8_000)
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   await (await followTable(table)).expectToEqual(await readTruth(store))
@@ -136,13 +129,13 @@ it('table rebuild writes the table into another topic while the store runs, and 
 })
 
 it('status with a table names a plant whose entry is missing', async () => {
-  const { store } = await createStoreWithTable(stores)
+  const { store } = await createStoreWithTable()
   await appendMixed(store, 100, 100)
   const projector = await store.startProjector(WITH_TABLE)
   await expectReadModelToEqual(await readTruth(store), store)
   await expectTableVerified(store)
   await projector.stop({ graceMs: 10_000 })
-  const redis = openRedis(stores.redisUrl)
+  const redis = openRedis()
   const at = `{${store.topic}:0}:`
   const generation = await redis.get(`${at}live`)
   const [id] = await redis.lrange(`${at}${generation}:order`, -1, -1)

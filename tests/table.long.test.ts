@@ -1,5 +1,4 @@
 import { plantTable } from '@plant-store/shared/consumer/plant-table.ts'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
@@ -8,7 +7,7 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { createPlant, onConnections } from './support/client.ts'
+import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis, type RunningService } from './support/plant-store.ts'
@@ -16,15 +15,14 @@ import { startPlantctl } from './support/plantctl.ts'
 import { followTable, WITH_TABLE } from './support/plants-table.ts'
 import { quietLog } from './support/quiet-log.ts'
 import { untilReady } from './support/readiness.ts'
-import { COMPACTED_AT_ONCE, createTableTopic, setTopicConfig, type TestTopic } from './support/topic.ts'
+import { appendTo, COMPACTED_AT_ONCE, createTableTopic, setTopicConfig, type TestTopic } from './support/topic.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const kafkaBrokers = inject('kafkaBrokers')
 const KILLS = 20
 
 it('projectors that are killed and frozen under load, a Redis that is emptied and falls back: the table has each plant and nothing else', async () => {
   const own = await startOwnRedis()
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const store = await createPlantStore({ redisUrl: own.url })
   const table = await createTableTopic(store)
   const followed = await followTable(table)
   const [api, ...first] = await Promise.all([
@@ -81,12 +79,11 @@ async function countRecords({ kafka, topic, partitions }: TestTopic): Promise<nu
 }
 
 it('a table that Kafka has compacted has each plant, and tells where it ends', async () => {
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: inject('redisUrl') })
+  const store = await createPlantStore()
   const table = await createTableTopic(store)
   await setTopicConfig(table, COMPACTED_AT_ONCE)
   const [api, first] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
-  const ids = (from: number) => Array.from({ length: 300 }, (_, n) => BigInt(from + n))
-  await onConnections(8, ids(0), (id) => createPlant(api.url, id, `plant ${id}`))
+  await onConnections(8, idsFrom(0, 300), (id) => createPlant(api.url, id, `plant ${id}`))
   await (await followTable(table)).expectToEqual(await readTruth(store))
   await first.stop({ graceMs: 10_000 })
 
@@ -96,25 +93,24 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
       claim.plant === undefined ? [] : [plantStored({ ...claim, plant: claim.plant }, partition as Partition)],
     ),
   )
-  const appender = createAppender(table.kafka, table.topic)
-  onTestFinished(appender.close)
-  await appender.append(rows)
+  await appendTo(table, rows)
+  const some = rows.filter((_, n) => n % 10 === 0)
   // Each append ends a segment; only ended ones are compacted.
   await vi.waitFor(
     async () => {
-      await appender.append(rows.filter((_, n) => n % 10 === 0))
+      await appendTo(table, some)
       expect(await countRecords(table)).toBeLessThan(rows.length * 1.5)
     },
     { timeout: 120_000, interval: 1_000 },
   )
 
-  await onConnections(8, ids(300), (id) => createPlant(api.url, id, `plant ${id}`))
+  await onConnections(8, idsFrom(300, 300), (id) => createPlant(api.url, id, `plant ${id}`))
   await store.startProjector(WITH_TABLE)
   const truth = await readTruth(store)
   const followed = await followTable(table)
   await vi.waitFor(() => expect(followed.plants().size).toBe(600), { timeout: 60_000 })
   expect(followed.wrong(truth)).toEqual([])
-  const copy = await plantTable({ brokers: kafkaBrokers.split(','), table: table.topic, log: quietLog })
+  const copy = await plantTable({ brokers: inject('kafkaBrokers').split(','), table: table.topic, log: quietLog })
   onTestFinished(copy.close)
   await copy.ready
   expect(copy.size).toBe(600)

@@ -97,13 +97,13 @@ it('a projector does not continue the table of another log, and projects all the
   const projector = await store.startProjector(WITH_TABLE, 'listening')
   await untilNotReady(
     projector,
-    /the table was written from another log: offset 0 of partition \d+ does not hold event .* Stop the projectors, delete/,
+    /the table was written from another log: offset 0 of partition \d+ does not hold event .*: stop the projectors, delete/,
   )
   await expectReadModelToEqual(await readTruth(store), store)
   await appendRow(table, 1_000)
   await projector.stop({ graceMs: 10_000 })
   const longer = await store.startProjector(WITH_TABLE, 'listening')
-  await untilNotReady(longer, /this is not the log that the table was written from. Stop the projectors, delete/)
+  await untilNotReady(longer, /this is not the log that the table was written from: stop the projectors, delete/)
 })
 
 it('a Kafka that refuses the table holds up nothing else, and the projector tells', async () => {

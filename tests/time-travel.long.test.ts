@@ -5,7 +5,7 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { rebuildStore } from '../plantctl/src/rebuild/open-rebuild.ts'
 import { MAX_INT64, MIN_INT64 } from './support/generated-plants.ts'
 import { newEvent } from './support/new-events.ts'
@@ -14,8 +14,6 @@ import { startPlantctl } from './support/plantctl.ts'
 import { quietLog } from './support/quiet-log.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
-
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 
 const plantctl = (store: PlantStore, ...args: string[]) => startPlantctl(args, store.environment).ended
 
@@ -39,7 +37,7 @@ function summaryOf(text: string): Summary & { lines: string[] } {
 
 /** A store with events of all kinds. */
 async function openWritten() {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const appender = createAppender(store.kafka, store.topic)
   await appender.connect()
   onTestFinished(() => appender.close())
@@ -181,7 +179,7 @@ it.each<[string[], RegExp]>([
   [['export', '--at', '1d', '--from-redis'], /--from-redis cannot be combined with --at/],
   [['export', 'all'], /all/],
 ])('refuses %j, and names what is expected', async (args, message) => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const { code, stdout, stderr } = await plantctl(store, ...args)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(message)

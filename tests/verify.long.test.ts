@@ -1,10 +1,9 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { openRedis, type PlantStore, startPlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import { startSteadyLoad } from './support/steady-load.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 60_000
 
 const plantctl = (store: PlantStore, ...args: string[]) => startPlantctl(args, store.environment).ended
@@ -12,8 +11,7 @@ const creates = (load: ReturnType<typeof startSteadyLoad>, count: number) =>
   vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(count), WAIT_MS)
 
 it('finds no difference under full load and with a lagging projector, and finds a real one', async () => {
-  const store = await createPlantStore(stores)
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore()
   const load = startSteadyLoad([api.url])
   onTestFinished(load.stop)
   await creates(load, 500)
@@ -35,7 +33,7 @@ it('finds no difference under full load and with a lagging projector, and finds 
   await load.stop()
   expect(load.wrong).toEqual([])
 
-  const redis = openRedis(stores.redisUrl)
+  const redis = openRedis()
   const P = 2 as Partition
   const { generation } = await store.readModel.meta(P)
   const [id = ''] = await redis.lrange(`{${store.topic}:${P}}:${generation}:order`, 0, 0)

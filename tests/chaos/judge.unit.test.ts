@@ -61,68 +61,55 @@ function evidenceWith(requests: readonly Request[], more: Partial<Evidence> = {}
   }
 }
 
-it.each<[what: string, evidence: Evidence]>([
-  ['the base of all others', evidenceWith([])],
-  ['a plant read', evidenceWith([read(ID, { status: 200, responseName: 'first' })])],
-  ['a plant not yet read by another api', evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-2') })])],
-  [
-    'a plant not yet read by an api that was started',
-    evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-2', 2) })]),
-  ],
-  ['a read that overlaps the create', evidenceWith([read(ID, { status: 404, ...at(1.5, 11) })])],
-  ['a position before the plant', evidenceWith([read(OTHER_ID, { status: 404, sent: '0-1', ...at(10) })])],
-  ['a list', evidenceWith([list([FIRST, OTHER])])],
-  ['a list that failed', evidenceWith([list([OTHER], { isComplete: false })])],
-  ['a retried create', evidenceWith([create(OTHER_ID, 'other', NOT_WRITTEN), created(OTHER_ID, 'other', '0-2')])],
-])('is no violation: %s', (_what, evidence) => {
-  expect(judge(evidence)).toEqual([])
+const { log: LOG } = evidenceWith([])
+
+type Case = [what: string, requests: Request[], more?: Partial<Evidence>]
+
+it.each<Case>([
+  ['the base of all others', []],
+  ['a plant read', [read(ID, { status: 200, responseName: 'first' })]],
+  ['a plant not yet read by another api', [read(ID, { status: 404, ...at(10, 11, 'api-2') })]],
+  ['a plant not yet read by an api that was started', [read(ID, { status: 404, ...at(10, 11, 'api-2', 2) })]],
+  ['a read that overlaps the create', [read(ID, { status: 404, ...at(1.5, 11) })]],
+  ['a position before the plant', [read(OTHER_ID, { status: 404, sent: '0-1', ...at(10) })]],
+  ['a list', [list([FIRST, OTHER])]],
+  ['a list that failed', [list([OTHER], { isComplete: false })]],
+  ['a retried create', [create(OTHER_ID, 'other', NOT_WRITTEN), created(OTHER_ID, 'other', '0-2')]],
+])('is no violation: %s', (_what, requests, more) => {
+  expect(judge(evidenceWith(requests, more))).toEqual([])
 })
 
-it.each<[rule: string, evidence: Evidence]>([
-  ['200 for a plant that does not have its id', evidenceWith([created(ID, 'second', '0-1')])],
-  ['200 for a plant that does not have its id', evidenceWith([created(77, 'lost', '0-9')])],
-  ['a wrong position', evidenceWith([created(OTHER_ID, 'other', '0-1')])],
-  [
-    'the response to a create has another plant',
-    evidenceWith([created(ID, 'first', '0-0', { responseName: 'second' })]),
-  ],
-  ['a duplicate of nothing', evidenceWith([create(78, 'nobody has it', DUPLICATE)])],
-  ['a duplicate of nothing', evidenceWith([create(ID, 'first', DUPLICATE)])],
-  ['a duplicate before the winner was sent', evidenceWith([create(OTHER_ID, 'early', { ...DUPLICATE, ...at(0, 2) })])],
+it.each<Case>([
+  ['200 for a plant that does not have its id', [created(ID, 'second', '0-1')]],
+  ['200 for a plant that does not have its id', [created(77, 'lost', '0-9')]],
+  ['a wrong position', [created(OTHER_ID, 'other', '0-1')]],
+  ['the response to a create has another plant', [created(ID, 'first', '0-0', { responseName: 'second' })]],
+  ['a duplicate of nothing', [create(78, 'nobody has it', DUPLICATE)]],
+  ['a duplicate of nothing', [create(ID, 'first', DUPLICATE)]],
+  ['a duplicate before the winner was sent', [create(OTHER_ID, 'early', { ...DUPLICATE, ...at(0, 2) })]],
   [
     'every response said that nothing was stored, but the log has it',
-    evidenceWith([create(79, 'not written', NOT_WRITTEN)], {
-      log: [...evidenceWith([]).log, claim(3, 79, 'not written')],
-    }),
+    [create(79, 'not written', NOT_WRITTEN)],
+    {
+      log: [...LOG, claim(3, 79, 'not written')],
+    },
   ],
-  [
-    'the log has a plant that no client asked for',
-    evidenceWith([], { log: [...evidenceWith([]).log, claim(3, 80, 'x')] }),
-  ],
-  [
-    'one plant has two event ids',
-    evidenceWith([], { log: [...evidenceWith([]).log, { ...claim(3, ID, 'first'), eventId: 'another' }] }),
-  ],
-  ['a read shows another plant than the log', evidenceWith([read(ID, { status: 200, responseName: 'second' })])],
-  ['a read shows another plant than the log', evidenceWith([read(81, { status: 200, responseName: 'invented' })])],
-  ['404 for a plant that the position covers', evidenceWith([read(OTHER_ID, { status: 404, sent: '0-2' })])],
-  [DENIED, evidenceWith([read(ID, { status: 404 })])],
-  [DENIED, evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-1', 9) })])],
-  [DENIED, evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-2', 9) })])],
-  ['a list has another plant than the log', evidenceWith([list([SECOND, OTHER])])],
-  ['a list is not in log order', evidenceWith([list([OTHER, FIRST])])],
-  ['a list has a plant twice', evidenceWith([list([FIRST, FIRST])])],
-  ['a list has a plant twice', evidenceWith([list([FIRST, FIRST], { isComplete: false })])],
-  [OMITTED, evidenceWith([list([OTHER])])],
-  [OMITTED, evidenceWith([list([OTHER], at(10, 11, 'api-2', 9))])],
-  [
-    'consumer-by-memory was given a void claim',
-    evidenceWith([], { deliveries: new Map([['consumer-by-memory', [...evidenceWith([]).log]]]) }),
-  ],
-  [
-    'consumer-by-memory was not given a plant',
-    evidenceWith([], { deliveries: new Map([['consumer-by-memory', evidenceWith([]).log.slice(0, 1)]]) }),
-  ],
-])('is a violation: %s', (rule, evidence) => {
-  expect(judge(evidence).map((violation) => violation.split(': {')[0])).toContain(rule)
+  ['the log has a plant that no client asked for', [], { log: [...LOG, claim(3, 80, 'x')] }],
+  ['one plant has two event ids', [], { log: [...LOG, { ...claim(3, ID, 'first'), eventId: 'another' }] }],
+  ['a read shows another plant than the log', [read(ID, { status: 200, responseName: 'second' })]],
+  ['a read shows another plant than the log', [read(81, { status: 200, responseName: 'invented' })]],
+  ['404 for a plant that the position covers', [read(OTHER_ID, { status: 404, sent: '0-2' })]],
+  [DENIED, [read(ID, { status: 404 })]],
+  [DENIED, [read(ID, { status: 404, ...at(10, 11, 'api-1', 9) })]],
+  [DENIED, [read(ID, { status: 404, ...at(10, 11, 'api-2', 9) })]],
+  ['a list has another plant than the log', [list([SECOND, OTHER])]],
+  ['a list is not in log order', [list([OTHER, FIRST])]],
+  ['a list has a plant twice', [list([FIRST, FIRST])]],
+  ['a list has a plant twice', [list([FIRST, FIRST], { isComplete: false })]],
+  [OMITTED, [list([OTHER])]],
+  [OMITTED, [list([OTHER], at(10, 11, 'api-2', 9))]],
+  ['consumer-by-memory was given a void claim', [], { deliveries: new Map([['consumer-by-memory', [...LOG]]]) }],
+  ['consumer-by-memory was not given a plant', [], { deliveries: new Map([['consumer-by-memory', LOG.slice(0, 1)]]) }],
+])('is a violation: %s', (rule, requests, more) => {
+  expect(judge(evidenceWith(requests, more)).map((violation) => violation.split(': {')[0])).toContain(rule)
 })

@@ -46,7 +46,7 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
   const unreadableOnes = () => [...expected].filter(([, { unreadable }]) => unreadable)
 
   beforeAll(async () => {
-    store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+    store = await openPlantStore()
     settings = {
       ...{ KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: store.topic },
       PLANTS_TABLE: tableTopicOf(store),

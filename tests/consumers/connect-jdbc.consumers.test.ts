@@ -18,7 +18,7 @@ type Columns = { id: string; name: string; tag: string | null }
 
 it('Kafka Connect writes the table into PostgreSQL, though it is killed, and stops at a text that PostgreSQL cannot have', async () => {
   const { port, client } = await startPostgres()
-  const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+  const store = await createPlantStore()
   await createTableTopic(store)
   await store.startProjector(WITH_TABLE)
   const { append, close } = createAppender(store.kafka, store.topic)

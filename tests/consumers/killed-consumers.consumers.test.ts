@@ -32,8 +32,7 @@ const placeOf = ({ partition, offset, eventId }: Noted) => `${partition} ${offse
 
 /** A store to whose log claims, some of them repeated or void, are appended until `creations` is called. */
 async function openWrittenStore() {
-  const [kafkaBrokers, redisUrl] = [inject('kafkaBrokers'), inject('redisUrl')]
-  const store = await createPlantStore({ kafkaBrokers, redisUrl })
+  const store = await createPlantStore()
   const appender = createAppender(store.kafka, store.topic)
   onTestFinished(appender.close)
   const claims = createMixedClaims(store.partitions)
@@ -50,7 +49,7 @@ async function openWrittenStore() {
     ...store,
 
     consumer(firstClaims: (typeof KINDS)[number], groupId = newGroup()) {
-      const task = { brokers: kafkaBrokers.split(','), topic: store.topic, firstClaims, workMs: WORK_MS }
+      const task = { brokers: inject('kafkaBrokers').split(','), topic: store.topic, firstClaims, workMs: WORK_MS }
       const consumer = createKilledConsumer(task, temporaryFolder(), groupId)
       onTestFinished(consumer.close)
       return consumer

@@ -7,7 +7,7 @@ import { root } from '../../local/places.mjs'
 import { runCommand } from '../../local/processes/command.ts'
 import { send } from '../support/client.ts'
 import { followLog } from '../support/followed-log.ts'
-import { createPlantStore } from '../support/plant-store.ts'
+import { startPlantStore } from '../support/plant-store.ts'
 import { readRawRecords } from '../support/raw-records.ts'
 import { createTestTopic } from '../support/topic.ts'
 
@@ -37,11 +37,10 @@ describe("AsyncAPI's own parser", () => {
 
 describe('the CloudEvents SDK', () => {
   it('reads from Kafka what Plant Store writes', async () => {
-    const store = await createPlantStore({
-      kafkaBrokers: inject('kafkaBrokers'),
-      redisUrl: inject('redisUrl'),
-    })
-    const [{ url }] = await Promise.all([store.startApi(), store.startProjector()])
+    const {
+      store,
+      api: { url },
+    } = await startPlantStore()
     const answer = await send(`${url}/plants`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -1,10 +1,10 @@
 import { createServer, request as forward } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { send } from '../support/client.ts'
-import { createPlantStore, TOKEN } from '../support/plant-store.ts'
+import { startPlantStore, TOKEN } from '../support/plant-store.ts'
 import { runStep } from './run-step.ts'
 
 const FOLDER = join(root, 'examples/typescript-client')
@@ -22,11 +22,7 @@ describe('the example of TypeScript clients', () => {
   it.each(['openapi-fetch', 'hey-api'])(
     'keeps every digit, repeats creates, lists and reads: %s',
     async (generator) => {
-      const { startApi, startProjector } = await createPlantStore({
-        kafkaBrokers: inject('kafkaBrokers'),
-        redisUrl: inject('redisUrl'),
-      })
-      const [{ url }] = await Promise.all([startApi(), startProjector()])
+      const { url } = (await startPlantStore()).api
       const output = await runStep('node', ['main.ts', generator], FOLDER, { BASE_URL: await cutting(url), TOKEN })
       const stored = [...((await send(`${url}/plants`, {}))?.text ?? '').matchAll(/"id":(\d+)/g)].map(([, id]) => id)
       expect(stored).toHaveLength(3)

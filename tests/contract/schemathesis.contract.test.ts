@@ -5,7 +5,7 @@ import { root } from '../../local/places.mjs'
 import { endOf, runCommand } from '../../local/processes/command.ts'
 import { installPython } from '../../local/toolchain/python.ts'
 import { type ClientResponse, createPlant, send } from '../support/client.ts'
-import { createPlantStore, TOKEN } from '../support/plant-store.ts'
+import { startPlantStore, TOKEN } from '../support/plant-store.ts'
 
 /** The duration of fuzzing and of sequences of requests. */
 const MAX_SECONDS = 100
@@ -17,11 +17,7 @@ const PLANTS_BEFORE = 60
 it('responds to any request as its description says', async () => {
   const commands = await installPython('schemathesis', join(root, 'tests/contract/requirements.txt'))
   const schemathesis = join(commands, 'schemathesis')
-  const { startApi, startProjector } = await createPlantStore({
-    kafkaBrokers: inject('kafkaBrokers'),
-    redisUrl: inject('redisUrl'),
-  })
-  const [{ url }] = await Promise.all([startApi(), startProjector()])
+  const { url } = (await startPlantStore()).api
   const seed = process.env.SCHEMATHESIS_SEED ?? String(randomInt(2 ** 32))
   const { code, output } = await runCommand(
     schemathesis,

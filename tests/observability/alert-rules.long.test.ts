@@ -11,6 +11,9 @@ const programs = await findPrometheus()
 const INTERVAL = '15s'
 const LIMIT_MS = 60_000
 
+const up = (instance: string) => `up{job="plant-store", instance="${instance}"}`
+const api = (name: string) => `plant_store_${name}{instance="api"}`
+const projector = (name: string) => `plant_store_${name}{instance="projector"}`
 const requests = (more: string) => `plant_store_http_requests_total{route="/plants", ${more}}`
 const SLOW = 'plant_store_create_duration_seconds_bucket{le="0.25"}'
 const CONTAINER = 'container="plant-store-api", namespace="plants", pod="api-1"'
@@ -21,35 +24,35 @@ const PARKED = 'plant_store_projector_parked_total{instance="projector", reason=
 
 /** A service at 100 creates a second that is just within all bounds, in the notation of promtool. */
 const HEALTHY: Record<string, string> = {
-  'up{job="plant-store", instance="api"}': '1x80',
-  'up{job="plant-store", instance="projector"}': '1x80',
+  [up('api')]: '1x80',
+  [up('projector')]: '1x80',
   [requests('method="POST", status="200"')]: '0+1500x80',
   [SLOW]: '0+1500x80',
   plant_store_create_duration_seconds_count: '0+1500x80',
-  'plant_store_http_connections{instance="api"}': '80x80',
-  'plant_store_http_connections_max{instance="api"}': '100x80',
-  'plant_store_http_requests_under_way{instance="api"}': '80x80',
-  'plant_store_http_requests_under_way_max{instance="api"}': '100x80',
-  'plant_store_queue_bytes{instance="api"}': '80x80',
-  'plant_store_queue_max_bytes{instance="api"}': '100x80',
-  'plant_store_append_failures_total{instance="api"}': '3x80',
+  [api('http_connections')]: '80x80',
+  [api('http_connections_max')]: '100x80',
+  [api('http_requests_under_way')]: '80x80',
+  [api('http_requests_under_way_max')]: '100x80',
+  [api('queue_bytes')]: '80x80',
+  [api('queue_max_bytes')]: '100x80',
+  [api('append_failures_total')]: '3x80',
   // It is always full, mostly of what is in the read model as well.
-  'plant_store_window_bytes{instance="api"}': '100x80',
-  'plant_store_window_max_bytes{instance="api"}': '100x80',
-  'plant_store_coverage_gap_partitions{instance="api"}': '0x80',
-  'plant_store_tail_partitions{instance="api"}': '6x80',
-  'plant_store_tail_lag_records{instance="api"}': '10000x80',
-  'plant_store_window_claims{instance="api"}': '100x80',
-  'plant_store_read_model_lag_records{instance="api"}': '80x80',
-  'plant_store_table_lag_records{instance="projector"}': '10000x80',
-  'plant_store_table_append_failures_total{instance="projector"}': '3x80',
-  'plant_store_read_model_reachable{instance="api"}': '1x80',
-  'plant_store_projector_partitions{instance="projector"}': '6x80',
+  [api('window_bytes')]: '100x80',
+  [api('window_max_bytes')]: '100x80',
+  [api('coverage_gap_partitions')]: '0x80',
+  [api('tail_partitions')]: '6x80',
+  [api('tail_lag_records')]: '10000x80',
+  [api('window_claims')]: '100x80',
+  [api('read_model_lag_records')]: '80x80',
+  [projector('table_lag_records')]: '10000x80',
+  [projector('table_append_failures_total')]: '3x80',
+  [api('read_model_reachable')]: '1x80',
+  [projector('projector_partitions')]: '6x80',
   [PARKED]: '2x80',
   'nodejs_eventloop_lag_p99_seconds{job="plant-store", instance="api"}': '0.2x80',
   // promtool begins at 1970.
-  'plant_store_http_certificate_expiry_timestamp_seconds{instance="api"}': '700000x80',
-  'plant_store_token_file_read_timestamp_seconds{instance="api"}': '0+15x80',
+  [api('http_certificate_expiry_timestamp_seconds')]: '700000x80',
+  [api('token_file_read_timestamp_seconds')]: '0+15x80',
   [EXIT_CODE]: '137x80',
   [CONTAINER_READY]: '0x80',
 }
@@ -57,17 +60,16 @@ const HEALTHY: Record<string, string> = {
 /** The series that differ, and the alerts that fire at these times. */
 type Case = [name: string, different: Record<string, string>, firing: Record<string, string[]>]
 
+/** It fires at this minute, and one evaluation earlier it does not. */
+const firesAt = (minute: number, alert: string) => ({ [`${60 * minute - 15}s`]: [], [`${60 * minute}s`]: [alert] })
+
 const failing = (error: number, values: string) => ({
   [requests(`method="POST", status="${Math.floor(error / 100)}", error="${error}"`)]: values,
 })
 
 const CASES: Case[] = [
   ['nothing is wrong', {}, { '20m': [] }],
-  [
-    'an instance is down',
-    { 'up{job="plant-store", instance="api"}': '1x19 0x60' },
-    { '5m45s': [], '6m': ['PlantStoreInstanceDown'] },
-  ],
+  ['an instance is down', { [up('api')]: '1x19 0x60' }, firesAt(6, 'PlantStoreInstanceDown')],
   [
     'a pod ended with exit code 78, and later runs again',
     { [EXIT_CODE]: '137x19 78x60', [CONTAINER_READY]: '0x39 1x40', [BACK_OFF]: '_x19 1x15' },
@@ -87,69 +89,45 @@ const CASES: Case[] = [
     },
     { '10m': [] },
   ],
-  [
-    'a coverage gap',
-    { 'plant_store_coverage_gap_partitions{instance="api"}': '0x19 1x60' },
-    { '5m15s': [], '5m30s': ['PlantStoreCoverageGap'] },
-  ],
+  ['a coverage gap', { [api('coverage_gap_partitions')]: '0x19 1x60' }, firesAt(5.5, 'PlantStoreCoverageGap')],
   [
     'the read model lags',
     {
-      'plant_store_read_model_lag_records{instance="api"}': '80x19 10001x60',
-      'plant_store_window_bytes{instance="api"}': '80x80',
+      [api('read_model_lag_records')]: '80x19 10001x60',
+      [api('window_bytes')]: '80x80',
     },
-    { '5m45s': [], '6m': ['PlantStoreReadModelLag'] },
+    firesAt(6, 'PlantStoreReadModelLag'),
   ],
   [
     'a certificate expires in 7 days',
-    { 'plant_store_http_certificate_expiry_timestamp_seconds{instance="api"}': `${7 * 86_400}x80` },
-    { '1m': [], '1m15s': ['PlantStoreCertificateExpires'] },
+    { [api('http_certificate_expiry_timestamp_seconds')]: `${7 * 86_400}x80` },
+    firesAt(1.25, 'PlantStoreCertificateExpires'),
   ],
   [
     'the token file is read for the last time after 285 s',
-    { 'plant_store_token_file_read_timestamp_seconds{instance="api"}': '0+15x19 285x60' },
-    { '10m45s': [], '11m': ['PlantStoreTokenFileNotRead'] },
+    { [api('token_file_read_timestamp_seconds')]: '0+15x19 285x60' },
+    firesAt(11, 'PlantStoreTokenFileNotRead'),
   ],
-  [
-    'no projector runs',
-    { 'plant_store_projector_partitions{instance="projector"}': '' },
-    { '45s': [], '1m': ['PlantStoreProjectorMissing'] },
-  ],
+  ['no projector runs', { [projector('projector_partitions')]: '' }, firesAt(1, 'PlantStoreProjectorMissing')],
   [
     'no projector has a partition',
-    { 'plant_store_projector_partitions{instance="projector"}': '0x80' },
-    { '45s': [], '1m': ['PlantStoreProjectorMissing'] },
+    { [projector('projector_partitions')]: '0x80' },
+    firesAt(1, 'PlantStoreProjectorMissing'),
   ],
-  ['no api runs', { 'plant_store_tail_partitions{instance="api"}': '' }, { '45s': [], '1m': ['PlantStoreApiMissing'] }],
-  [
-    'Redis is away',
-    { 'plant_store_read_model_reachable{instance="api"}': '0x80' },
-    { '15s': [], '30s': ['PlantStoreReadModelUnreachable'] },
-  ],
+  ['no api runs', { [api('tail_partitions')]: '' }, firesAt(1, 'PlantStoreApiMissing')],
+  ['Redis is away', { [api('read_model_reachable')]: '0x80' }, firesAt(0.5, 'PlantStoreReadModelUnreachable')],
   [
     'most of a full window is not in the read model',
-    { 'plant_store_read_model_lag_records{instance="api"}': '81x80' },
-    { '45s': [], '1m': ['PlantStoreWindowNearlyFull'] },
+    { [api('read_model_lag_records')]: '81x80' },
+    firesAt(1, 'PlantStoreWindowNearlyFull'),
   ],
-  [
-    'the tail lags',
-    { 'plant_store_tail_lag_records{instance="api"}': '10001x80' },
-    { '45s': [], '1m': ['PlantStoreTailStopped'] },
-  ],
-  [
-    'the tail follows no partition',
-    { 'plant_store_tail_partitions{instance="api"}': '0x80' },
-    { '45s': [], '1m': ['PlantStoreTailStopped'] },
-  ],
+  ['the tail lags', { [api('tail_lag_records')]: '10001x80' }, firesAt(1, 'PlantStoreTailStopped')],
+  ['the tail follows no partition', { [api('tail_partitions')]: '0x80' }, firesAt(1, 'PlantStoreTailStopped')],
   ['2 % of the creates are not written', failing(50301, '0+30x80'), { '10m': ['PlantStoreCreatesNotWritten'] }],
   ['0.5 % of the creates are not written', failing(50301, '0+7.5x80'), { '10m': [] }],
   ['0.2 % of the outcomes are unknown', failing(50302, '0+3x80'), { '10m': ['PlantStoreUnknownOutcomes'] }],
   ['0.05 % of the outcomes are unknown', failing(50302, '0+0.75x80'), { '10m': [] }],
-  [
-    'appends fail',
-    { 'plant_store_append_failures_total{instance="api"}': '3x19 4+1x60' },
-    { '5m45s': [], '6m': ['PlantStoreAppendFailures'] },
-  ],
+  ['appends fail', { [api('append_failures_total')]: '3x19 4+1x60' }, firesAt(6, 'PlantStoreAppendFailures')],
   ['20 % of the creates are slow', { [SLOW]: '0+1200x80' }, { '10m': ['PlantStoreSlowCreates'] }],
   ['10 % of the creates are slow', { [SLOW]: '0+1350x80' }, { '10m': [] }],
   [
@@ -157,45 +135,41 @@ const CASES: Case[] = [
     { [SLOW]: '0+900x30 28500+1500x50' },
     { '7m': ['PlantStoreSlowCreates'], '18m': [] },
   ],
-  ['a limit refuses requests', failing(50304, '0+1x80'), { '5m': [], '5m15s': ['PlantStoreOverload'] }],
+  ['a limit refuses requests', failing(50304, '0+1x80'), firesAt(5.25, 'PlantStoreOverload')],
   ...['http_connections', 'http_requests_under_way', 'queue_bytes'].map(
-    (limited): Case => [
-      `${limited} is near its limit`,
-      { [`plant_store_${limited}{instance="api"}`]: '81x80' },
-      { '45s': [], '1m': ['PlantStoreNearLimit'] },
-    ],
+    (limited): Case => [`${limited} is near its limit`, { [api(limited)]: '81x80' }, firesAt(1, 'PlantStoreNearLimit')],
   ),
-  ['tokens cannot be checked', failing(50305, '0+1x80'), { '1m': [], '1m15s': ['PlantStoreTokensUnchecked'] }],
-  ['the first internal error', failing(50000, '_x23 1x56'), { '5m30s': [], '5m45s': ['PlantStoreInternalError'] }],
+  ['tokens cannot be checked', failing(50305, '0+1x80'), firesAt(1.25, 'PlantStoreTokensUnchecked')],
+  ['the first internal error', failing(50000, '_x23 1x56'), firesAt(5.75, 'PlantStoreInternalError')],
   ['internal errors of an hour ago', failing(50000, '3x80'), { '20m': [] }],
   [
     'internal errors before Prometheus was away',
     {
       ...failing(50000, '3x20 _x40 3x40'),
-      'up{job="plant-store", instance="api"}': '1x20 _x40 1x40',
-      'up{job="plant-store", instance="projector"}': '1x20 _x40 1x40',
+      [up('api')]: '1x20 _x40 1x40',
+      [up('projector')]: '1x20 _x40 1x40',
     },
     { '16m': [] },
   ],
-  ['a record is parked', { [PARKED]: '2x19 3x60' }, { '4m45s': [], '5m': ['PlantStoreUnreadableRecords'] }],
+  ['a record is parked', { [PARKED]: '2x19 3x60' }, firesAt(5, 'PlantStoreUnreadableRecords')],
   ['plants that cannot be read', failing(50001, '0+1x80'), { '3m': ['PlantStoreUnreadableRecords'] }],
   [
     'the table is behind',
     {
-      'plant_store_table_lag_records{instance="projector"}': '5001x80',
+      [projector('table_lag_records')]: '5001x80',
       'plant_store_table_lag_records{instance="another"}': '5000x80',
     },
-    { '4m45s': [], '5m': ['PlantStoreTableLag'] },
+    firesAt(5, 'PlantStoreTableLag'),
   ],
   [
     'appends to the table fail',
-    { 'plant_store_table_append_failures_total{instance="projector"}': '3x19 4+1x60' },
-    { '9m45s': [], '10m': ['PlantStoreTableLag'] },
+    { [projector('table_append_failures_total')]: '3x19 4+1x60' },
+    firesAt(10, 'PlantStoreTableLag'),
   ],
   [
     'the event loop is late',
     { 'nodejs_eventloop_lag_p99_seconds{job="plant-store", instance="api"}': '0.21x80' },
-    { '1m45s': [], '2m': ['PlantStoreEventLoopDelay'] },
+    firesAt(2, 'PlantStoreEventLoopDelay'),
   ],
 ]
 

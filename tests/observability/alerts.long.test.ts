@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import { it, onTestFinished } from 'vitest'
+import { it } from 'vitest'
 import { createPlant, idsWhile, onConnections, send } from '../support/client.ts'
 import { startOwnKafka } from '../support/own-stores.ts'
 import { pause, resume, startRedisProcess } from '../support/redis-processes.ts'
-import { setTopicConfig } from '../support/topic.ts'
+import { appendTo, setTopicConfig } from '../support/topic.ts'
 import { findPrometheus, type Programs } from './prometheus.ts'
 import { startWatchedStore, type WatchedOptions } from './watched-store.ts'
 
@@ -56,9 +55,7 @@ provoke('Kafka hangs', async () => {
 
 provoke('a foreign record', async () => {
   const { store, untilFiring, untilOnly } = await start()
-  const appender = createAppender(store.kafka, store.topic)
-  onTestFinished(appender.close)
-  await appender.append([{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
+  await appendTo(store, [{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
   await untilFiring('PlantStoreUnreadableRecords')
   await untilOnly()
 })

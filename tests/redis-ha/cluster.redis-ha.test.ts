@@ -1,6 +1,6 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { livePointer } from '@plant-store/shared/read-model/redis.ts'
-import { expect, inject, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { Trusted } from '../../local/stores/certificates.ts'
 import { documentedRights } from '../support/documented-rights.ts'
 import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
@@ -17,7 +17,6 @@ async function startOnCluster(tls?: Trusted) {
     await client.call('ACL', 'SETUSER', 'plants', 'on', `>${PASSWORD}`, ...server, ...clusterNode)
   }
   const loaded = await startLoadedStore({
-    kafkaBrokers: inject('kafkaBrokers'),
     redis: {
       REDIS_CLUSTER_NODES: cluster.addresses,
       REDIS_USERNAME: 'plants',

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { freePort } from '../../local/processes/port.ts'
 import { createAuthority } from '../../local/stores/certificates.ts'
 import { createPlant } from '../support/client.ts'
@@ -51,11 +51,9 @@ async function startSecuredRedis() {
   }
 }
 
-const kafkaBrokers = inject('kafkaBrokers')
-
 it('api, projector and plantctl need TLS, a certificate, a login and the documented rights, each of them', async () => {
   const { admin, settings } = await startSecuredRedis()
-  const { store, expectNoHarm } = await startLoadedStore({ kafkaBrokers, redis: settings })
+  const { store, expectNoHarm } = await startLoadedStore({ redis: settings })
   for (const command of COMMANDS) {
     const { code, stderr } = await startPlantctl(command.split(' '), store.environment).ended
     expect({ command, code, stderr }).toMatchObject({ code: 0 })
@@ -78,7 +76,7 @@ it('api, projector and plantctl need TLS, a certificate, a login and the documen
 
 it('a wrong password is named, and a new one in the file counts without a restart', async () => {
   const { admin, setUser, writePassword, settings } = await startSecuredRedis()
-  const store = await createPlantStore({ kafkaBrokers, redis: settings })
+  const store = await createPlantStore({ redis: settings })
   const services = [await store.startProjector(), await store.startApi()] as const
   await setUser('resetpass', `>${SECOND_PASSWORD}`)
   await admin.call('CLIENT', 'KILL', 'USER', 'plants')
@@ -98,7 +96,7 @@ it('a wrong password is named, and a new one in the file counts without a restar
 
 it('a missing right is named, and its grant counts without a restart', async () => {
   const { setUser, settings } = await startSecuredRedis()
-  const store = await createPlantStore({ kafkaBrokers, redis: settings })
+  const store = await createPlantStore({ redis: settings })
   const projector = await store.startProjector()
   const api = await store.startApi()
   let id = 0n
@@ -128,7 +126,7 @@ it('a missing right is named, and its grant counts without a restart', async () 
 
 it('a live page that lacks a right says so, and its service stays ready', async () => {
   const { setUser, settings } = await startSecuredRedis()
-  const store = await createPlantStore({ kafkaBrokers, redis: settings })
+  const store = await createPlantStore({ redis: settings })
   const services = [await store.startProjector(), await store.startApi()] as const
   await setUser('-scan')
   for (const service of services) {

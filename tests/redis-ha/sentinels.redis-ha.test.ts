@@ -1,6 +1,6 @@
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { createReadModel, type ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Trusted } from '../../local/stores/certificates.ts'
 import { startSentinels } from '../../local/stores/redis-sentinels.ts'
 import { documentedRights } from '../support/documented-rights.ts'
@@ -9,7 +9,6 @@ import { quietLog } from '../support/quiet-log.ts'
 import { issueCertificate, kill, openClient, pause, redisProcesses, tlsSettings } from '../support/redis-processes.ts'
 import { SECRET_MARK } from '../support/secrets.ts'
 
-const kafkaBrokers = inject('kafkaBrokers')
 const PASSWORD = `a-password-${SECRET_MARK}`
 
 async function startOnSentinels(tls?: Trusted) {
@@ -31,7 +30,7 @@ async function startOnSentinels(tls?: Trusted) {
     REDIS_PASSWORD: PASSWORD,
     ...(tls && tlsSettings(tls)),
   }
-  const loaded = await startLoadedStore({ kafkaBrokers, redis })
+  const loaded = await startLoadedStore({ redis })
   const sentinels = replicated.sentinels.map(openClient)
   /** Each sentinel names a replica as the master: a program that starts now finds it. Returns that replica. */
   const untilFailedOver = () =>

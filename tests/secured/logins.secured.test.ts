@@ -32,13 +32,7 @@ beforeAll(async () => {
   const sasl = { ...tls, KAFKA_BROKERS: kafka.saslTls, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' }
   const scram = { ...sasl, KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD_FILE: passwordFile }
   logins = {
-    'PLAIN without TLS': {
-      KAFKA_BROKERS: kafka.sasl,
-      KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT',
-      KAFKA_SASL_MECHANISM: 'PLAIN',
-      KAFKA_SASL_USERNAME: USER,
-      KAFKA_SASL_PASSWORD: PASSWORD,
-    },
+    'PLAIN without TLS': kafka.loginOf(USER),
     PLAIN: { ...sasl, KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD },
     'SCRAM-SHA-256': { ...scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' },
     'SCRAM-SHA-512': { ...scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' },
@@ -66,7 +60,7 @@ afterAll(async () => {
 it.each(['PLAIN without TLS', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER', 'a certificate'])(
   'a plant is created and read with %s',
   async (login) => {
-    const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+    const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
     const [api] = await Promise.all([store.startApi(logins[login]), store.startProjector(logins[login])])
     expect((await createPlant(api.url, 1n, 'Monstera')).response?.status).toBe(200)
     expect((await readPlant(api.url, 1n))?.body).toMatchObject({ name: 'Monstera' })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Certified } from '../../local/stores/certificates.ts'
 import { createPlant, errorOf } from '../support/client.ts'
 import { createPlantStore, openPlantStore, type PlantStore } from '../support/plant-store.ts'
@@ -43,12 +43,12 @@ afterAll(async () => {
   await kafka?.stop()
 })
 
-const openStore = () => createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+const openStore = () => createPlantStore({ kafkaBrokers: kafka.brokers })
 
 describe('a service that Kafka refuses at its start says within 10 s what to correct', () => {
   let store: PlantStore
   beforeAll(async () => {
-    store = await openPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+    store = await openPlantStore({ kafkaBrokers: kafka.brokers })
     return store.end
   })
 
@@ -99,18 +99,12 @@ describe('a service that Kafka refuses at its start says within 10 s what to cor
     ['no certificate', tls, /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/],
     [
       'a listener without SASL',
-      () => ({
-        ...{ KAFKA_BROKERS: kafka.brokers, KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT' },
-        ...{ KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD },
-      }),
+      () => ({ ...kafka.loginOf(USER), KAFKA_BROKERS: kafka.brokers }),
       /Kafka expects no SASL login on this port: correct KAFKA_SECURITY_PROTOCOL/,
     ],
     [
       'a mechanism that the listener does not offer',
-      () => ({
-        ...{ KAFKA_BROKERS: kafka.sasl, KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT' },
-        ...{ KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: SCRAM_PASSWORD },
-      }),
+      () => ({ ...kafka.loginOf(USER), KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_PASSWORD: SCRAM_PASSWORD }),
       /Kafka does not offer this SASL mechanism: correct KAFKA_SASL_MECHANISM/,
     ],
   ])('%s', async (_what, settings, reason) => {

@@ -3,13 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
-import { readConfiguration } from '@plant-store/shared/event-log/latch.ts'
 import { PROGRAMS, type Program, type Right, rightsOf } from '@plant-store/shared/event-log/rights.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { deleteTopic } from '../support/backups.ts'
 import { createPlant, errorOf, idsFrom, readPlant } from '../support/client.ts'
@@ -19,9 +18,9 @@ import { openPlantStore, type PlantStore, type RunningApi, type RunningService }
 import { type Ended, startPlantctl } from '../support/plantctl.ts'
 import { appendRow } from '../support/plants-table.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
-import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
+import { startSecuredKafka } from '../support/secured-kafka.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { createTableTopic, tableTopicOf } from '../support/topic.ts'
+import { appendTo, createTableTopic, tableTopicOf } from '../support/topic.ts'
 
 const SOON = { timeout: 10_000, interval: 20 }
 const RUNNING: Program[] = ['api', 'projector', 'plantctl']
@@ -33,17 +32,11 @@ let projector: RunningService
 let nextId = 1n
 
 /** The settings of a program that logs in under its own name. */
-const as = (program: Program) => ({
-  KAFKA_BROKERS: kafka.sasl,
-  KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT',
-  KAFKA_SASL_MECHANISM: 'PLAIN',
-  KAFKA_SASL_USERNAME: program,
-  KAFKA_SASL_PASSWORD: PASSWORD,
-})
+const as = (program: Program) => kafka.loginOf(program)
 
 beforeAll(async () => {
   kafka = await startSecuredKafka({ users: PROGRAMS })
-  store = await openPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+  store = await openPlantStore({ kafkaBrokers: kafka.brokers })
   for (const program of RUNNING) await kafka.grant(program, rightsOf(program, store.topic))
   ;[api, projector] = await Promise.all([store.startApi(as('api')), store.startProjector(as('projector'))])
 })
@@ -178,9 +171,8 @@ describe('a log with the offsets of a group', () => {
     startPlantctl(['backup', '--to', folder], { ...store.environment, ...as('backup') }).ended
 
   beforeAll(async () => {
-    const appender = createAppender(store.kafka, store.topic)
-    await appender.append(idsFrom(1_000, 60).map((id) => newEvent(id, store.partitions)))
-    await appender.close()
+    const events = idsFrom(1_000, 60).map((id) => newEvent(id, store.partitions))
+    await appendTo(store, events)
     const offsets = { groupId, topic: store.topic, partitions: [{ partition: 0, offset: '1' }] }
     await withAdmin(store.kafka, (admin) => admin.setOffsets(offsets))
     await kafka.grant('backup', rightsOf('backup', store.topic))

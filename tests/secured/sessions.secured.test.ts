@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPlant, idsWhile, onConnections } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { createPlantStore } from '../support/plant-store.ts'
 import { untilReady } from '../support/readiness.ts'
-import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
+import { startSecuredKafka } from '../support/secured-kafka.ts'
 
 const USER = 'plants'
 const SESSION_MS = 2_000
@@ -22,14 +22,8 @@ beforeAll(async () => {
 afterAll(() => kafka?.stop())
 
 it('no create fails while sessions of 2 s begin and end', async () => {
-  const settings = {
-    KAFKA_BROKERS: kafka.sasl,
-    KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT',
-    KAFKA_SASL_MECHANISM: 'PLAIN',
-    KAFKA_SASL_USERNAME: USER,
-    KAFKA_SASL_PASSWORD: PASSWORD,
-  }
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+  const settings = kafka.loginOf(USER)
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
   const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
   const until = Date.now() + SESSIONS * SESSION_MS
   const ids = idsWhile(() => Date.now() < until)

@@ -8,7 +8,7 @@ import type { SwitchCall } from '@plant-store/shared/read-model/generations.ts'
 import { SCRIPTS } from '@plant-store/shared/read-model/redis.ts'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type LogBatch, logs } from '../support/generated-logs.ts'
 import { MAX_INT64, MIN_INT64 } from '../support/generated-plants.ts'
 import { openRedis } from '../support/plant-store.ts'
@@ -256,7 +256,7 @@ const isRebuild = (step: Change | Rebuild): step is Rebuild =>
   ['begin', 'mark', 'read state', 'read span', 'switch', 'drop'].includes(step.do)
 
 function openScripts(): Redis {
-  const redis = openRedis(inject('redisUrl'))
+  const redis = openRedis()
   for (const [name, script] of Object.entries(SCRIPTS)) redis.defineCommand(name, script)
   return redis
 }

@@ -2,27 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
-import { readConfiguration } from '@plant-store/shared/event-log/latch.ts'
-import { expect, inject, vi } from 'vitest'
-import { startPlantctl } from './plantctl.ts'
-import { processEnvironment } from './test-run.ts'
+import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
+import { expect, vi } from 'vitest'
 import type { TestTopic } from './topic.ts'
 
 const FORGOTTEN_WITHIN_MS = 20_000
-
-/** The settings by which plantctl finds this topic. */
-export const environmentOf = ({ topic, partitions }: Pick<TestTopic, 'topic' | 'partitions'>) => ({
-  ...processEnvironment,
-  KAFKA_BROKERS: inject('kafkaBrokers'),
-  REDIS_URL: inject('redisUrl'),
-  PLANTS_TOPIC: topic,
-  PLANTS_PARTITIONS: String(partitions),
-})
-
-/** plantctl on this topic. */
-export function plantctlOf(topic: Pick<TestTopic, 'topic' | 'partitions'>) {
-  return (...args: string[]) => startPlantctl(args, environmentOf(topic)).ended
-}
 
 /** Deletes a topic. Resolves when the broker has forgotten it. */
 export async function deleteTopic({ kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>): Promise<void> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { expectErrorShape, readPlant } from './client.ts'
 import { eventually } from './eventually.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './plant-store.ts'
@@ -25,6 +25,8 @@ const post = (body: string, ...fields: string[]) =>
 const chunked = (...chunks: string[]) => head('POST /plants', json, 'Transfer-Encoding: chunked') + chunks.join('')
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 const text = (length: number) => 'x'.repeat(length)
+/** A read that waits until its deadline. */
+const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 function expectError(response: RawResponse | undefined, error: number, message?: RegExp): void {
@@ -46,7 +48,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
   let end: () => Promise<void>
 
   beforeAll(async () => {
-    const store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+    const store = await openPlantStore()
     end = store.end
     ;[api] = await Promise.all([store.startApi({ ...LIMITS, ...settings() }), store.startProjector()])
   })
@@ -57,6 +59,14 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     const connection = openRaw(api.url)
     connection.write(text)
     await vi.waitFor(() => expect(connection.responses().length).toBeGreaterThanOrEqual(responses), 10_000)
+    return connection.responses()
+  }
+
+  /** The responses to these bytes, until the service closes the connection. */
+  async function untilClosed(text: string): Promise<RawResponse[]> {
+    const connection = openRaw(api.url)
+    connection.write(text)
+    await connection.closed
     return connection.responses()
   }
 
@@ -115,10 +125,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ['a chunk longer than its size', chunked('2\r\n{}}\r\n')],
       ['a chunk size beyond all numbers', chunked('fffffffffffffffff\r\n')],
     ])('%s: one response, and nothing that follows is a request', async (_what, request) => {
-      const connection = openRaw(api.url)
-      connection.write(request + smuggled)
-      await connection.closed
-      const responses = connection.responses()
+      const responses = await untilClosed(request + smuggled)
       expect(responses).toHaveLength(1)
       expectError(responses[0], 40000)
     })
@@ -149,11 +156,9 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ['half a chunk', chunked('5\r\n{"id')],
       ['chunks without an end', chunked(chunk('{"id":'))],
     ])('%s, and no more: 408', async (_what, request) => {
-      const connection = openRaw(api.url)
-      connection.write(request)
-      await connection.closed
-      expect(connection.responses()).toHaveLength(1)
-      expectError(connection.responses()[0], 40800)
+      const responses = await untilClosed(request)
+      expect(responses).toHaveLength(1)
+      expectError(responses[0], 40800)
     })
 
     it('a body that arrives byte by byte gets no more time', async () => {
@@ -166,11 +171,9 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     })
 
     it('an idle connection is closed without a response', async () => {
-      const connection = openRaw(api.url)
-      connection.write(head('GET /plants/404'))
-      await connection.closed
-      expect(connection.responses()).toHaveLength(1)
-      expectError(connection.responses()[0], 40401)
+      const responses = await untilClosed(head('GET /plants/404'))
+      expect(responses).toHaveLength(1)
+      expectError(responses[0], 40401)
     })
   })
 
@@ -342,10 +345,8 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     it('what follows an upgrade in the same packet is ignored, and the response closes the connection', async () => {
       const fields = ['Connection: Upgrade', 'Upgrade: h2c']
       for (const request of [head('GET /plants/404', ...fields), head('GET /x', ...fields), post('{', ...fields)]) {
-        const connection = openRaw(api.url)
-        connection.write(request + head('GET /plants/1'))
-        await connection.closed
-        expect(connection.responses()).toMatchObject([{ headers: { connection: 'close' } }])
+        const responses = await untilClosed(request + head('GET /plants/1'))
+        expect(responses).toMatchObject([{ headers: { connection: 'close' } }])
       }
     })
 
@@ -375,55 +376,40 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ],
       ['nothing there', head('POST /nothing', json, 'Content-Length: 5', 'Expect: 100-continue'), 40400],
     ])('no 100 is sent (%s), and the connection closes', async (_what, request, error) => {
-      const connection = openRaw(api.url)
-      connection.write(request)
-      await connection.closed
-      expect(connection.responses()).toHaveLength(1)
-      expectError(connection.responses()[0], error)
+      const responses = await untilClosed(request)
+      expect(responses).toHaveLength(1)
+      expectError(responses[0], error)
     })
 
     it('HTTP/1.0 has no expectations: nothing precedes the response', async () => {
       for (const expectation of ['100-continue', 'tea']) {
-        const connection = openRaw(api.url)
         const fields = `${auth}${json}\r\nContent-Length: 1\r\nExpect: ${expectation}\r\n\r\n`
-        connection.write(`POST /plants HTTP/1.0\r\n${fields}{`)
-        await connection.closed
-        expect(connection.responses()).toHaveLength(1)
-        expectError(connection.responses()[0], 40001)
+        const responses = await untilClosed(`POST /plants HTTP/1.0\r\n${fields}{`)
+        expect(responses).toHaveLength(1)
+        expectError(responses[0], 40001)
       }
     })
 
     it('HTTP/1.0 gets a response, and the connection closes', async () => {
-      const connection = openRaw(api.url)
-      connection.write(`GET /plants/404 HTTP/1.0\r\n${auth}\r\n`)
-      await connection.closed
-      expectError(connection.responses()[0], 40401)
+      const [response] = await untilClosed(`GET /plants/404 HTTP/1.0\r\n${auth}\r\n`)
+      expectError(response, 40401)
     })
   })
 
   describe('several requests on one connection', () => {
     it('get their responses in order, however long each takes', async () => {
-      const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
       const responses = await requestRaw(waits + head('GET /plants/404') + post('{') + waits + head('GET /x'), 5)
       expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 40401, 40001, 50303, 40400])
     })
 
     it('get their responses before a CONNECT does', async () => {
-      const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
-      const connection = openRaw(api.url)
-      connection.write(`${waits}${waits}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
-      await connection.closed
-      const errors = connection.responses().map(({ body }) => JSON.parse(body).error)
-      expect(errors).toEqual([50303, 50303, 40500])
+      const responses = await untilClosed(`${waits}${waits}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
+      expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 50303, 40500])
     })
 
     it('get their responses before a malformed one does', async () => {
-      const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
       for (const nonsense of ['nonsense\r\n\r\n', head('GET /plants/1', `X: ${'x'.repeat(MORE_THAN_MAX_HEADERS)}`)]) {
-        const connection = openRaw(api.url)
-        connection.write(waits + nonsense)
-        await connection.closed
-        const [first, second, ...more] = connection.responses()
+        const [first, second, ...more] = await untilClosed(waits + nonsense)
         expectError(first, 50303)
         expectError(second, nonsense.startsWith('GET') ? 43100 : 40000)
         expect(more).toEqual([])
@@ -431,10 +417,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     })
 
     it('a truncated body behind a waiting request does not get its response first', async () => {
-      const connection = openRaw(api.url)
-      connection.write(head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`) + chunked('nonsense'))
-      await connection.closed
-      for (const response of connection.responses()) expectError(response, 50303)
+      for (const response of await untilClosed(waits + chunked('nonsense'))) expectError(response, 50303)
     })
 
     it('a body that is rejected early and continues malformed gets one response', async () => {
@@ -464,7 +447,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       const whole = post('{"id":98,"name":"n"}')
       const beginnings = [
         ...['', 'x', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', chunked('5\r\n{"i'), whole, whole.slice(0, -3)],
-        ...[head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`), head('GET /plants/404').repeat(50)],
+        ...[waits, head('GET /plants/404').repeat(50)],
       ]
       for (let round = 0; round < 10; round++) {
         for (const [n, beginning] of beginnings.entries()) {

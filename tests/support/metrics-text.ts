@@ -1,4 +1,23 @@
+import type { RunningService } from './plant-store.ts'
+
 export type Sample = { name: string; labels: Record<string, string>; value: number }
+
+/** The metrics of a service, as they are now. */
+export const scrape = async ({ opsUrl }: RunningService): Promise<Sample[]> =>
+  samplesIn(await (await fetch(`${opsUrl}/metrics`)).text())
+
+/** The sum of all samples of that name that have these labels, among others; undefined when there is none. */
+export function sumOf(
+  samples: readonly Sample[],
+  name: string,
+  labels: Record<string, string> = {},
+): number | undefined {
+  const found = samples.filter(
+    (sample) =>
+      sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+  )
+  return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
+}
 
 /** The samples in metrics that prom-client has written. `dashboard.long` has Prometheus check their format. */
 export function samplesIn(text: string): Sample[] {

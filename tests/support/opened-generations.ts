@@ -1,24 +1,17 @@
-import { randomUUID } from 'node:crypto'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import { expect, inject, onTestFinished } from 'vitest'
-import { openRedis } from './plant-store.ts'
-import { quietLog } from './quiet-log.ts'
+import { expect } from 'vitest'
+import { openReadModel } from './opened-read-model.ts'
+import { claimAt } from './small-log.ts'
 import { dumpKeys } from './stored-partition.ts'
 
 export const PARTITIONS = 3
 export const P = 1 as Partition
 
 /** The generations of a separate topic, on a real Redis. */
-export async function openGenerations(redisUrl = inject('redisUrl'), topic = `plants-${randomUUID()}`) {
-  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions: PARTITIONS }, quietLog)
-  onTestFinished(() => readModel.close())
-  await readModel.ready()
-  const redis = openRedis(redisUrl)
+export async function openGenerations(place: { redisUrl?: string } = {}) {
+  const { topic, readModel, redis } = await openReadModel({ ...place, partitions: PARTITIONS })
   const { generations } = readModel
   const at = `{${topic}:${P}}:`
   return {
@@ -67,10 +60,6 @@ export async function openGenerations(redisUrl = inject('redisUrl'), topic = `pl
 
 /** Records from an offset on, a plant each; the event ids follow from the offsets, as those of one log. */
 export function batch(first: number, count: number): { records: LogRecord[]; next: Checkpoint } {
-  const records = Array.from({ length: count }, (_, n): LogRecord => {
-    const offset = offsetOf(first + n)
-    const eventId = `00000000-0000-4000-8000-${String(offset).padStart(12, '0')}` as EventId
-    return { offset, claim: { offset, id: BigInt(offset) as PlantId, eventId, plant: { name: 'n' } } }
-  })
+  const records = Array.from({ length: count }, (_, n) => claimAt(first + n, BigInt(first + n)))
   return { records, next: checkpointAt((first + count - 1) as Offset, records) }
 }

@@ -20,20 +20,32 @@ const PARTITIONS = 6
 const START_TIMEOUT_MS = 60_000
 const STOP_GRACE_MS = 10_000
 
-export type Environment = { kafkaBrokers: string } & ({ redisUrl: string } | { redis: RedisSettings })
+/** The Kafka and the Redis of a store: those of the test run, unless others are given. */
+export type Environment = { kafkaBrokers?: string; redisUrl?: string; redis?: RedisSettings }
+type Settings = Record<string, string>
 export type RunningService = RunningProcess & { opsUrl: string; logFile: string }
 export type RunningApi = RunningService & { url: string }
 
 /** A plant store with its own topic on this Kafka and Redis; it ends with the test. */
-export async function createPlantStore(environment: Environment) {
+export async function createPlantStore(environment?: Environment) {
   const store = await openPlantStore(environment)
   onTestFinished(store.end)
   return store
 }
 
+/** The same with an api, which has these settings, and a projector. */
+export async function startPlantStore({ api: settings, ...environment }: Environment & { api?: Settings } = {}) {
+  const store = await createPlantStore(environment)
+  const [api, projector] = await Promise.all([store.startApi(settings), store.startProjector()])
+  return { store, api, projector }
+}
+
 /** A plant store with its own topic on this Kafka and Redis, for several tests; the caller has to end it. */
-export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
-  const redis: RedisSettings = 'redis' in stores ? stores.redis : { REDIS_URL: stores.redisUrl }
+export async function openPlantStore({
+  kafkaBrokers = inject('kafkaBrokers'),
+  redisUrl = inject('redisUrl'),
+  redis = { REDIS_URL: redisUrl },
+}: Environment = {}) {
   const closers: (() => Promise<unknown>)[] = []
   const log = await createTestTopic(kafkaBrokers, PARTITIONS)
   const { topic } = log
@@ -57,7 +69,7 @@ export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
 
   async function startService(
     service: 'api' | 'projector',
-    settings: Record<string, string>,
+    settings: Settings,
     started: 'ready' | 'listening' = 'ready',
   ): Promise<RunningService> {
     const opsPort = await freePort()
@@ -87,10 +99,7 @@ export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
     environment,
 
     /** `started`: when it resolves, at `listening` with an operations port that responds. */
-    async startApi(
-      settings: Record<string, string> = {},
-      started: 'ready' | 'listening' = 'ready',
-    ): Promise<RunningApi> {
+    async startApi(settings: Settings = {}, started: 'ready' | 'listening' = 'ready'): Promise<RunningApi> {
       const port = await freePort()
       const digest = digestOf(TOKEN).toString('hex')
       const tokens = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: `${CALLER}:${digest}` }
@@ -103,13 +112,13 @@ export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
       for (const close of closers.reverse()) await close()
     },
 
-    startProjector: (settings: Record<string, string> = {}, started: 'ready' | 'listening' = 'ready') =>
+    startProjector: (settings: Settings = {}, started: 'ready' | 'listening' = 'ready') =>
       startService('projector', settings, started),
   }
 }
 
 /** A plain client of the Redis under test, for what only a fault or a check would do. */
-export function openRedis(redisUrl: string): Redis {
+export function openRedis(redisUrl = inject('redisUrl')): Redis {
   const redis = new Redis(redisUrl)
   // Its calls reject with the error; without a listener ioredis would print it as well.
   redis.on('error', () => undefined)

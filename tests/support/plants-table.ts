@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
@@ -9,7 +8,7 @@ import { newPlant } from './generated-plants.ts'
 import { mixedEvents } from './new-events.ts'
 import { createPlantStore, type Environment, type PlantStore } from './plant-store.ts'
 import { startPlantctl } from './plantctl.ts'
-import { createTableTopic, type TestTopic } from './topic.ts'
+import { appendTo, createTableTopic, type TestTopic } from './topic.ts'
 import type { Truth } from './truth.ts'
 
 const WAIT = { timeout: 120_000, interval: 100 }
@@ -21,26 +20,21 @@ export const WITH_TABLE = { PLANTS_TABLE: 'on' }
 export type StoredRow = { partition: Partition; at: Offset; row: Row | undefined }
 
 /** A store and its table; the services are up to the test. */
-export async function createStoreWithTable(stores: Environment) {
+export async function createStoreWithTable(stores?: Environment) {
   const store = await createPlantStore(stores)
   return { store, table: await createTableTopic(store) }
 }
 
 /** Appends events of a few ids: some void, some repeated, some unreadable, some foreign. */
-export async function appendMixed({ kafka, topic, partitions }: TestTopic, count: number, ids: number): Promise<void> {
-  const appender = createAppender(kafka, topic)
-  onTestFinished(appender.close)
-  await appender.append(mixedEvents(count, ids, partitions))
-}
+export const appendMixed = (topic: TestTopic, count: number, ids: number): Promise<void> =>
+  appendTo(topic, mixedEvents(count, ids, topic.partitions))
 
 /** Appends the row of a creation that is at this offset of another log. */
-export async function appendRow({ kafka, topic, partitions }: TestTopic, offset: number, of = 7n): Promise<void> {
+export async function appendRow(topic: TestTopic, offset: number, of = 7n): Promise<void> {
   const { id, ...plant } = newPlant(of)
   const eventId = randomUUID() as EventId
-  const { partition } = plantCreated(newPlant(id), eventId, partitions)
-  const appender = createAppender(kafka, topic)
-  onTestFinished(appender.close)
-  await appender.append([plantStored({ id, plant, eventId, offset: offsetOf(offset) }, partition)])
+  const { partition } = plantCreated(newPlant(id), eventId, topic.partitions)
+  await appendTo(topic, [plantStored({ id, plant, eventId, offset: offsetOf(offset) }, partition)])
 }
 
 /** `plantctl verify --table` finds no difference. */

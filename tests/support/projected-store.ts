@@ -4,11 +4,9 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { expect, inject, onTestFinished, vi } from 'vitest'
 import { followOptions } from './followed-log.ts'
-import { openRedis } from './plant-store.ts'
-import { quietLog } from './quiet-log.ts'
+import { openReadModel } from './opened-read-model.ts'
 import { createTestTopic } from './topic.ts'
 
 const WAIT_MS = 30_000
@@ -16,14 +14,10 @@ const WAIT_MS = 30_000
 /** A separate log, its read model and projectors in this process, until the test ends. */
 export async function openProjectedStore(partitions: number) {
   const topic = await createTestTopic(inject('kafkaBrokers'), partitions)
-  const redis = openRedis(inject('redisUrl'))
-  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, ...topic }, quietLog)
-  await readModel.ready()
+  const { readModel, redis } = await openReadModel(topic)
   const appender = createAppender(topic.kafka, topic.topic)
   await appender.connect()
-  onTestFinished(async () => {
-    await Promise.all([appender.close(), readModel.close()])
-  })
+  onTestFinished(appender.close)
   const { log, time, ...options } = followOptions(topic)
   const metas = () => Promise.all(allPartitions(partitions).map((partition) => readModel.meta(partition)))
   const ends = async () => (await checkTopic(topic.kafka, topic)).ends

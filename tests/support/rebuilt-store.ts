@@ -1,10 +1,10 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { expect } from 'vitest'
 import { newEvent } from './new-events.ts'
 import { openRedis, type PlantStore } from './plant-store.ts'
 import { type Ended, startPlantctl } from './plantctl.ts'
 import { readStoredPartition } from './stored-partition.ts'
+import { appendTo } from './topic.ts'
 
 /** Runs a plantctl command on the store. */
 export const run = (store: PlantStore, ...args: string[]): Promise<Ended> =>
@@ -17,14 +17,11 @@ export async function expectRun(store: PlantStore, ...args: string[]): Promise<v
 }
 
 /** Appends the events of `plants` plants; every tenth id is claimed twice. */
-export async function fill(store: PlantStore, plants: number): Promise<void> {
-  const appender = createAppender(store.kafka, store.topic)
-  for (let at = 0; at < plants; at += 1_000) {
-    const ids = Array.from({ length: Math.min(1_000, plants - at) }, (_, n) => BigInt(-1_000_000 - at - n))
-    const again = ids.filter((id) => id % 10n === 0n)
-    await appender.append([...ids, ...again].map((id) => newEvent(id, store.partitions)))
-  }
-  await appender.close()
+export function fill(store: PlantStore, plants: number): Promise<void> {
+  const ids = Array.from({ length: plants }, (_, n) => BigInt(-1_000_000 - n))
+  const claimed = ids.flatMap((id) => (id % 10n === 0n ? [id, id] : [id]))
+  const events = claimed.map((id) => newEvent(id, store.partitions))
+  return appendTo(store, events)
 }
 
 /** The live generation of each partition. */

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
 import type { RunningProcess } from '../../local/processes/process.ts'
 import { createAuthority, type Trusted } from '../../local/stores/certificates.ts'
 import { ensureJars } from '../../local/stores/jars.ts'
 import { startRedis } from '../../local/stores/redis.ts'
+import { openRedis } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { registerProcess } from './test-run.ts'
 
@@ -50,12 +51,7 @@ export const tlsSettings = ({ ca, cert, key }: Trusted) =>
   ({ REDIS_TLS: 'on', REDIS_CA_FILE: ca, REDIS_CERT_FILE: cert, REDIS_KEY_FILE: key }) as const
 
 /** A plain client of a server; it ends with the test. */
-export function openClient({ port }: { port: number }): Redis {
-  const client = new Redis(port, '127.0.0.1')
-  client.on('error', () => undefined)
-  onTestFinished(() => client.disconnect())
-  return client
-}
+export const openClient = ({ port }: { port: number }): Redis => openRedis(`redis://127.0.0.1:${port}`)
 
 /** It keeps its connections and does not respond, like a server that hangs. */
 export function pause({ pid }: RunningProcess): void {

@@ -88,6 +88,15 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
     saslTls: addresses('SASL_SSL'),
     tls: addresses('SSL'),
 
+    /** The settings with which a user logs in by PLAIN, without TLS. */
+    loginOf: (user: string) => ({
+      KAFKA_BROKERS: addresses('SASL_PLAINTEXT'),
+      KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT',
+      KAFKA_SASL_MECHANISM: 'PLAIN',
+      KAFKA_SASL_USERNAME: user,
+      KAFKA_SASL_PASSWORD: PASSWORD,
+    }),
+
     /** Stops the process of a broker, which keeps its connections, or lets it continue. */
     signal(nodeId: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
       const node = nodes[NODE_IDS.indexOf(nodeId)]

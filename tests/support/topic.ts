@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { appendsOf, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { checkTopic, createTopic, TABLE, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
 import {
-  checkTopic,
-  createTopic,
-  TABLE,
-  type TopicKind,
+  readConfiguration,
+  setConfiguration,
   type TopicSettings,
-} from '@plant-store/shared/event-log/topic.ts'
-import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
+} from '@plant-store/shared/event-log/topic-configuration.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Kafka } from 'kafkajs'
 import { expect, vi } from 'vitest'
@@ -44,19 +44,27 @@ async function create({ kafka, ...settings }: TestTopic, kind?: TopicKind): Prom
   return { kafka, ...settings }
 }
 
+/** Appends records to a topic, in as few batches as a broker accepts. */
+export async function appendTo(
+  { kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>,
+  records: readonly NewRecord[],
+): Promise<void> {
+  const appender = createAppender(kafka, topic)
+  try {
+    for (const some of appendsOf(records)) await appender.append(some)
+  } finally {
+    await appender.close()
+  }
+}
+
 /** Sets the settings of a topic; those not named return to the broker's defaults. Resolves when the broker has them. */
 export async function setTopicConfig({ kafka, topic }: TestTopic, config: Record<string, string>): Promise<void> {
-  const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }
-  const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
-  await withAdmin(kafka, async (admin) => {
-    await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] })
-    // The controller confirms the change, and the broker applies it some time later.
-    await vi.waitFor(async () => {
-      const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] })
-      const entries = resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue])
-      expect(Object.fromEntries(entries ?? [])).toMatchObject(config)
-    }, KNOWN_WITHIN_MS)
-  })
+  await setConfiguration(kafka, topic, new Map(Object.entries(config)))
+  // The controller confirms the change, and the broker applies it some time later.
+  await vi.waitFor(
+    async () => expect(Object.fromEntries((await readConfiguration(kafka, topic)) ?? [])).toEqual(config),
+    KNOWN_WITHIN_MS,
+  )
 }
 
 /** Adds partitions to a topic. Resolves when the broker has them. */

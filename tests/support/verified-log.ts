@@ -1,14 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { onTestFinished } from 'vitest'
 import { type VerifierOptions, verifyReadModel } from '../../plantctl/src/verify/verifier.ts'
 import type { LogBatch } from './generated-logs.ts'
-import { openRedis } from './plant-store.ts'
-import { quietLog } from './quiet-log.ts'
+import { openReadModel } from './opened-read-model.ts'
 
 export type VerifiedLog = Awaited<ReturnType<typeof openVerifiedLog>>
 
@@ -16,11 +12,7 @@ export type VerifiedLog = Awaited<ReturnType<typeof openVerifiedLog>>
  * A log of some partitions in memory, projected into a real Redis by the product's own apply, and verified from there.
  */
 export async function openVerifiedLog(redisUrl: string, partitions: number) {
-  const topic = `plants-${randomUUID()}`
-  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions }, quietLog)
-  await readModel.ready()
-  const redis = openRedis(redisUrl)
-  onTestFinished(() => readModel.close())
+  const { topic, readModel, redis } = await openReadModel({ redisUrl, partitions })
   const logs = allPartitions(partitions).map((): LogRecord[] => [])
   const ends = logs.map(() => FIRST)
 

@@ -1,8 +1,9 @@
 import type { GroupOffsets } from '@plant-store/shared/event-log/groups.ts'
-import type { Configuration } from '@plant-store/shared/event-log/latch.ts'
+import type { TopicId } from '@plant-store/shared/event-log/log-identity.ts'
 import { batchBytesOf, type RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import type { Range, ReplayOptions } from '@plant-store/shared/event-log/replay.ts'
 import { type checkTopic, openTransactionText } from '@plant-store/shared/event-log/topic.ts'
+import type { Configuration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -34,7 +35,7 @@ export type BackupOptions = {
   onRead?(records: number): void
 }
 
-const REMEDY = 'back this log up into another folder'
+const REMEDY = 'Restore it with plantctl restore, or back this log up into another folder'
 const GROUPS_MISSING =
   'the backup may lack the offsets of some consumer groups: Kafka refuses this user Describe on group *: add the ACL'
 const NOTHING: PartitionBackup = { end: FIRST, files: [] }
@@ -58,7 +59,8 @@ export async function addToBackup(
   for (const one of openTransactions) log.warn(openTransactionText(topic, one))
   if (!areAll) log.warn(GROUPS_MISSING)
   const known = before?.partitions ?? ends.map(() => NOTHING)
-  assertContinues(known, ends, topic)
+  const change = changeOf(before?.topicId, topicId)
+  assertContinues(known, ends, topic, change)
 
   const parts = known.map(({ end: before, last, files: all }, n) => {
     const [partition, end, kept] = [n as Partition, ends[n] as Offset, [...all]]
@@ -87,8 +89,8 @@ export async function addToBackup(
     for (const { partition, sought } of parts) {
       if (sought === undefined) continue
       throw new PreconditionError(
-        `topic ${topic} does not hold event ${sought.eventId} at ${partition}-${sought.offset}: it is another log than that ` +
-          `of the backup: ${REMEDY}`,
+        `topic ${topic} does not hold event ${sought.eventId} at ${partition}-${sought.offset}, as the backup does: ` +
+          `${change}. ${REMEDY}`,
       )
     }
     for (const { kept, writer, end } of parts) kept.push(...(await writer.finish(end)))
@@ -107,17 +109,28 @@ export async function addToBackup(
   }
 }
 
-function assertContinues(known: readonly PartitionBackup[], ends: readonly Offset[], topic: string): void {
+/** What became of the topic of a backup that the log does not continue. A restored topic continues it with another id. */
+function changeOf(before: Manifest['topicId'] | undefined, now: TopicId | undefined): string {
+  if (!before || !now) return 'it is another log, or has lost its end'
+  return before === now ? 'it has lost its end' : 'it was recreated, or is another topic'
+}
+
+function assertContinues(
+  known: readonly PartitionBackup[],
+  ends: readonly Offset[],
+  topic: string,
+  change: string,
+): void {
   if (known.length !== ends.length) {
     throw new PreconditionError(
-      `the backup has ${known.length} partitions, but topic ${topic} has ${ends.length}: ${REMEDY}`,
+      `the backup has ${known.length} partitions, but topic ${topic} has ${ends.length}. ${REMEDY}`,
     )
   }
   for (const [partition, { end }] of known.entries()) {
     if (end <= (ends[partition] as Offset)) continue
     throw new PreconditionError(
-      `the backup of partition ${partition} ends at offset ${end}, but topic ${topic} at ${ends[partition]}: it is ` +
-        `another log, or has lost its end. Restore it with plantctl restore, or ${REMEDY}`,
+      `the backup of partition ${partition} ends at offset ${end}, but topic ${topic} at ${ends[partition]}: ` +
+        `${change}. ${REMEDY}`,
     )
   }
 }

@@ -5,15 +5,17 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
-import { createLatchedTopic, readConfiguration } from '@plant-store/shared/event-log/latch.ts'
+import { createLatchedTopic } from '@plant-store/shared/event-log/latch.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { contentOf, deleteTopic, environmentOf, plantctlOf } from '../../../tests/support/backups.ts'
+import { contentOf, deleteTopic } from '../../../tests/support/backups.ts'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
-import { startPlantctl } from '../../../tests/support/plantctl.ts'
+import { openProducer, openTransactional } from '../../../tests/support/other-producers.ts'
+import { environmentOf, plantctlOf, startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 
@@ -24,16 +26,11 @@ const ODD_NAME = Buffer.from([0xff, 0x61])
 
 /** Everything that a topic may have: gaps at its beginning, middle and end, overlapping transactions, odd records. */
 async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
-  const transactional = async () => {
-    const producer = kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
-    await producer.connect()
-    onTestFinished(() => producer.disconnect())
-    return producer
-  }
-  const [one, other] = [await transactional(), await transactional()]
-  const plain = kafka.producer()
-  await plain.connect()
-  onTestFinished(() => plain.disconnect())
+  const [one, other, plain] = [
+    await openTransactional(kafka),
+    await openTransactional(kafka),
+    await openProducer(kafka),
+  ]
   const at = (partition: number, ...ids: bigint[]) => ({
     topic,
     messages: ids.map((id) => ({ ...newEvent(id, PARTITIONS), partition })),
@@ -178,13 +175,13 @@ it('a backup is not continued with another log, nor by two programs, nor over a 
   const before = contentOf(folder)
   const other = await backedUp()
   const refused = (message: string) => ({ code: 1, stderr: expect.stringContaining(message) })
-  expect(await other.plantctl('backup', '--to', folder)).toMatchObject(refused('another'))
+  expect(await other.plantctl('backup', '--to', folder)).toMatchObject(refused('is another topic'))
   writeFileSync(join(folder, 'lock'), 'elsewhere 1 x')
   expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('process 1 on elsewhere'))
   rmSync(join(folder, 'lock'))
   await deleteTopic(topic)
   await createTopic(topic.kafka, topic)
-  expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('has lost its end'))
+  expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('it was recreated'))
   expect(contentOf(folder)).toEqual(before)
   writeFileSync(join(folder, 'manifest.json'), '{}')
   expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('manifest.json is damaged'))

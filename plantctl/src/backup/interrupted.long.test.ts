@@ -10,10 +10,10 @@ import { allPartitions, type Offset } from '@plant-store/shared/plant/position.t
 import type { Admin } from 'kafkajs'
 import { expect, inject, it, onTestFailed, vi } from 'vitest'
 import { createRandom, pick, type Random } from '../../../tests/simulation/random.ts'
-import { contentOf, deleteTopic, environmentOf, plantctlOf } from '../../../tests/support/backups.ts'
+import { contentOf, deleteTopic } from '../../../tests/support/backups.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
-import { startPlantctl } from '../../../tests/support/plantctl.ts'
+import { environmentOf, plantctlOf, startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 

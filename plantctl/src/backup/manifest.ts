@@ -50,6 +50,7 @@ const Manifest = Type.Object({
   /** When the ends were read, in ISO 8601. Everything that was acknowledged before is in the backup. */
   takenAt: Type.String(),
   topic: Type.String(),
+  /** By it a topic that was recreated is named as such; null if brokers do not report it. */
   topicId: Type.Union([Type.String(), Type.Null()]),
   configuration: Type.Record(Type.String(), Type.String()),
   largestRecordBytes: Count,

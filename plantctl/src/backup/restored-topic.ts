@@ -1,13 +1,9 @@
 import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { commitGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
-import {
-  createLatchedTopic,
-  isLatched,
-  readConfiguration,
-  setConfiguration,
-} from '@plant-store/shared/event-log/latch.ts'
-import { type LogEnds, readEnds } from '@plant-store/shared/event-log/topic.ts'
+import { createLatchedTopic, isLatched } from '@plant-store/shared/event-log/latch.ts'
+import { confirmed, type LogEnds, readEnds } from '@plant-store/shared/event-log/topic.ts'
+import { readConfiguration, setConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { type LogOfStore, retryForSeconds } from '../store/open-store.ts'
@@ -32,7 +28,7 @@ export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: Abort
     /** Creates the topic with the latch, unless an earlier run has. Throws a PreconditionError for any other topic. */
     async open(): Promise<LogEnds> {
       if (!(await isBegun(log))) await createLatchedTopic(kafka, log, configuration, manifest.largestRecordBytes)
-      return retryForSeconds(() => readEndsOfNew(log), topic)
+      return retryForSeconds(() => confirmed(() => readEnds(kafka, topic)), topic)
     },
 
     openWriter: (topicId: LogEnds['topicId']) => openExactWriter(kafka, topic, topicId),
@@ -64,16 +60,6 @@ export async function isBegun({ kafka, topic }: LogOfStore): Promise<boolean> {
   throw new PreconditionError(
     `topic ${topic} exists: to restore it, stop the services and delete it first; to try a restore, add --topic`,
   )
-}
-
-/** The brokers learn of a new topic a little late: that it is missing may pass. */
-async function readEndsOfNew({ kafka, topic }: LogOfStore): Promise<LogEnds> {
-  try {
-    return await readEnds(kafka, topic)
-  } catch (error) {
-    const isMissing = error instanceof PreconditionError && error.fault === 'topic-missing'
-    throw isMissing ? new Error(error.message) : error
-  }
 }
 
 /** Waits for the sessions of members that ended without leaving their group: Kafka refuses a commit until then. */

@@ -1,26 +1,16 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { expect, inject, it } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
-import { startPlantctl } from '../../../tests/support/plantctl.ts'
-import { processEnvironment } from '../../../tests/support/test-run.ts'
-import { createTestTopic } from '../../../tests/support/topic.ts'
+import { plantctlOf } from '../../../tests/support/plantctl.ts'
+import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
 
 it('says of an unreadable claim whether an upgrade can help, and does not call it created', async () => {
   const { kafka, topic } = await createTestTopic(inject('kafkaBrokers'), 1)
-  const appender = createAppender(kafka, topic)
   const event = (id: bigint) => newEvent(id, 1)
   const newer = event(2n)
   newer.headers['content-type'] = Buffer.from('application/json; version=9')
-  await appender.append([{ ...event(1n), value: Buffer.from('not json') }, newer])
-  await appender.close()
-  const env = {
-    ...processEnvironment,
-    KAFKA_BROKERS: inject('kafkaBrokers'),
-    REDIS_URL: inject('redisUrl'),
-    PLANTS_TOPIC: topic,
-    PLANTS_PARTITIONS: '1',
-  }
-  const plantctl = async (...args: string[]) => (await startPlantctl(args, env).ended).stdout
+  await appendTo({ kafka, topic }, [{ ...event(1n), value: Buffer.from('not json') }, newer])
+  const run = plantctlOf({ topic, partitions: 1 })
+  const plantctl = async (...args: string[]) => (await run(...args)).stdout
   await plantctl('rebuild', '--from-empty')
   const lost = await plantctl('parked', 'show', '0-0')
   expect(lost).toMatch(/^\S+ {2}0-0 {2}claimed {3}1\n/)

@@ -1,5 +1,5 @@
-import { readConfiguration } from '@plant-store/shared/event-log/latch.ts'
 import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
+import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'

@@ -2,24 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { Consumer } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { startPlantctl } from '../../../tests/support/plantctl.ts'
-import { processEnvironment } from '../../../tests/support/test-run.ts'
-import { createTestTopic } from '../../../tests/support/topic.ts'
+import { environmentOf, startPlantctl } from '../../../tests/support/plantctl.ts'
+import { appendRow, WITH_TABLE } from '../../../tests/support/plants-table.ts'
+import { createTableTopic, createTestTopic } from '../../../tests/support/topic.ts'
 
 const WAIT_MS = 20_000
 const PARTITIONS = 2
 
-async function openStore() {
+async function openStore(settings = {}) {
   const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
   const redis = new Redis(inject('redisUrl'))
   onTestFinished(() => redis.disconnect())
-  const env = {
-    ...processEnvironment,
-    KAFKA_BROKERS: inject('kafkaBrokers'),
-    REDIS_URL: inject('redisUrl'),
-    PLANTS_TOPIC: topic.topic,
-    PLANTS_PARTITIONS: String(PARTITIONS),
-  }
+  const env = { ...environmentOf(topic), ...settings }
   return { ...topic, redis, status: (...args: string[]) => startPlantctl(['status', ...args], env).ended }
 }
 
@@ -51,6 +45,18 @@ it('one key of another type makes one partition unreadable, and names the key', 
     { partition: 1, end: 0, plants: null, lag: null, bytes: null },
   ])
   expect((await status()).stdout).toMatch(/^ +1 .*\? .*unreadable$/m)
+})
+
+it('rows of plants that the log does not have are a problem, also without a read model', async () => {
+  const { status, ...topic } = await openStore(WITH_TABLE)
+  await appendRow(await createTableTopic(topic), 0)
+  const { code, stdout } = await status('--json')
+  expect(code).toBe(3)
+  const { problems, table } = JSON.parse(stdout)
+  expect(problems).toContainEqual(
+    expect.stringMatching(/^the table \S+ has plants from beyond the end of the log in partition [01]: .* the table/),
+  )
+  expect(table).toMatchObject({ upTo: expect.arrayContaining([-1, 0]), behind: 0 })
 })
 
 it('an assignment by another program is unreadable, and the rest is shown', async () => {

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Redis } from 'ioredis'
 import { describe, expect, inject, it, vi } from 'vitest'
 import { mixedEvents, newEvent } from '../../../tests/support/new-events.ts'
+import { openTransactional } from '../../../tests/support/other-producers.ts'
 import { openProjectedStore } from '../../../tests/support/projected-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { openRaw } from '../../../tests/support/raw-connection.ts'
@@ -31,16 +31,9 @@ async function openStore() {
     async abortTransaction(records: NewRecord[]): Promise<void> {
       const size = async () => (await ends()).reduce((sum, end) => sum + end, 0)
       const before = await size()
-      const producer = log.kafka.producer({
-        transactionalId: randomUUID(),
-        maxInFlightRequests: 1,
-        idempotent: true,
-      })
-      await producer.connect()
-      const transaction = await producer.transaction()
+      const transaction = await (await openTransactional(log.kafka)).transaction()
       await transaction.send({ topic: log.topic, messages: records })
       await transaction.abort()
-      await producer.disconnect()
       // The control record of each partition is written after the response to the abort.
       await vi.waitFor(async () => expect(await size()).toBe(before + records.length + PARTITIONS), WAIT_MS)
     },

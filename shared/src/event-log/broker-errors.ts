@@ -81,6 +81,9 @@ function causesOf(error: unknown): KafkaError[] {
   return causes
 }
 
+/** True if this error of Kafka is the error, or the first of several, or its cause. */
+export const isOfType = (error: unknown, wanted: string): boolean => causesOf(error).some(({ type }) => type === wanted)
+
 /** True if the message of a failed login says only that the connection was lost. */
 export const connectionLost = (message: string): boolean => CONNECTION_LOST.test(message)
 
@@ -201,7 +204,7 @@ export function refusedAppend(
  * Returns any other error, which may pass, unchanged.
  */
 export function preconditionErrorOf(error: unknown, resources: Resources): unknown {
-  if (causesOf(error).some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION')) {
+  if (isOfType(error, 'UNKNOWN_TOPIC_OR_PARTITION')) {
     return new PreconditionError(
       `topic ${resources.topic} does not exist, or this user may not describe it: correct the name or the user's rights`,
       'topic-missing',

@@ -2,12 +2,11 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import { type Fate, openKafkaProxy } from '../../../tests/support/kafka-proxy.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { appendTo, createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import { FIRST, type Offset, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { systemTime } from '../runtime/time.ts'
-import { createAppender } from './append.ts'
 import type { Kafka } from './connection.ts'
 import { openExactWriter } from './exact-writer.ts'
 import { type RawRecord, rawRecordOf } from './raw-record.ts'
@@ -74,9 +73,7 @@ it.each(['a record', 'a gap'])('before %s, a writer notices a record of another 
   const topic = await openTopic()
   const writer = await openWriter(topic)
   await writer.write(PARTITION, messages(0, 5), at(0))
-  const other = createAppender(topic.kafka, topic.topic)
-  await other.append([newEvent(7n, 1)])
-  await other.close()
+  await appendTo(topic, [newEvent(7n, 1)])
   const next = what === 'a gap' ? writer.skip(PARTITION, at(5), at(8)) : writer.write(PARTITION, messages(5, 6), at(5))
   const another = `partition 0 of ${topic.topic}: a batch was written at offset 6 instead of 5: another program writes`
   const notices = { name: 'PreconditionError', message: expect.stringContaining(another) }

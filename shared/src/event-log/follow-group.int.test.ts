@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { allPartitions, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
+import { readGroupOffsets } from './groups.ts'
 
 const PARTITIONS = 4
 const WAIT_MS = 30_000
@@ -81,12 +82,9 @@ describe('members of one group', () => {
     }, WAIT_MS)
     await followed.follower.commitForLagTools()
 
-    const admin = topic.kafka.admin()
-    await admin.connect()
-    onTestFinished(() => admin.disconnect())
-    const [committed] = await admin.fetchOffsets({ groupId, topics: [topic.topic] })
-    const offsets = committed?.partitions.toSorted((a, b) => a.partition - b.partition).map(({ offset }) => offset)
-    expect(offsets).toEqual([...topic.appended.values()].map(({ length }) => String(length)))
+    const committed = await readGroupOffsets(topic.kafka, groupId, topic.topic)
+    const offsets = allPartitions(PARTITIONS).map((partition) => committed.get(partition)?.next)
+    expect(offsets).toEqual([...topic.appended.values()].map(({ length }) => length))
   })
 })
 

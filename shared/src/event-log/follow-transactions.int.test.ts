@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
+import { openTransactional } from '../../../tests/support/other-producers.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { offsetOf, type Partition } from '../plant/position.ts'
@@ -17,12 +18,7 @@ const P = 0 as Partition
 
 async function openLog() {
   const topic = await openTopic()
-  const settings = () => ({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
-  const [producer, other] = [topic.kafka.producer(settings()), topic.kafka.producer(settings())]
-  await Promise.all([producer.connect(), other.connect()])
-  onTestFinished(async () => {
-    await Promise.all([producer.disconnect(), other.disconnect()])
-  })
+  const [producer, other] = [await openTransactional(topic.kafka), await openTransactional(topic.kafka)]
   let lastId = 1_000n
   const records = (count: number) => Array.from({ length: count }, () => newEvent(++lastId, 1))
 

@@ -11,7 +11,8 @@ import { createFetchPace, type FetchPace } from './fetch-pace.ts'
 import { assertSameTopic, type KnownEnds, SERVICE_REMEDY, type TopicId } from './log-identity.ts'
 import { createPartitionCursors, type PartitionCursorsOptions, type RecordSink } from './partition-cursors.ts'
 import { createThrottling } from './throttling.ts'
-import { checkLedPartitions, type TopicSettings } from './topic.ts'
+import { checkLedPartitions } from './topic.ts'
+import type { TopicSettings } from './topic-configuration.ts'
 
 /** A record as a fetch returns it, with the timestamp of its producer or of the broker (ms since 1970). */
 export type FetchedRecord = StoredRecord & { timestampMs: number }

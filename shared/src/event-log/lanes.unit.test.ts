@@ -83,8 +83,11 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
       clock.advance(ms)
       await afterCallbacks()
     },
+    /** The requests: leader, lane, and the number of records in each partition. */
     sent: () =>
-      requests.map(({ to, batches }) => [to, [...batches].map(([partition, { length }]) => [partition, length])]),
+      requests.map(({ to, batches }) =>
+        [to, ...[...batches].map(([partition, { length }]) => `${'PQR'[partition]}×${length}`)].join(' '),
+      ),
   }
 }
 
@@ -99,30 +102,13 @@ describe('lanes', () => {
     await lanes.appendTo(Q)
     await lanes.advance(1)
     await lanes.appendTo(P)
-    expect(lanes.sent()).toEqual([
-      [
-        '1 healthy',
-        [
-          [P, 2],
-          [Q, 1],
-        ],
-      ],
-      ['2 healthy', [[R, 1]]],
-    ])
+    expect(lanes.sent()).toEqual(['1 healthy P×2 Q×1', '2 healthy R×1'])
     await lanes.requests[0]?.answer([appendedAt(7), appendedAt(0)])
     expect([first?.result(), second?.result()]).toEqual([
       { is: 'appended', offset: 7 },
       { is: 'appended', offset: 8 },
     ])
-    expect(lanes.sent().slice(2)).toEqual([
-      [
-        '1 healthy',
-        [
-          [Q, 1],
-          [P, 1],
-        ],
-      ],
-    ])
+    expect(lanes.sent().slice(2)).toEqual(['1 healthy Q×1 P×1'])
   })
 
   it('keep the order of a partition, in requests within the limits', async () => {
@@ -166,20 +152,11 @@ describe('lanes', () => {
     await last(lanes).answer([refused('transient'), appendedAt(0)])
     await lanes.appendTo(Q, P)
     await lanes.advance(100)
-    expect(lanes.sent().slice(1)).toEqual([
-      ['1 healthy', [[Q, 1]]],
-      ['1 suspect', [[P, 2]]],
-    ])
+    expect(lanes.sent().slice(1)).toEqual(['1 healthy Q×1', '1 suspect P×2'])
     await last(lanes).answer([appendedAt(0)])
     await lanes.requests[1]?.answer([appendedAt(1)])
     await lanes.appendTo(P, Q)
-    expect(lanes.sent().at(-1)).toEqual([
-      '1 healthy',
-      [
-        [P, 1],
-        [Q, 1],
-      ],
-    ])
+    expect(lanes.sent().at(-1)).toBe('1 healthy P×1 Q×1')
   })
 
   it('a refused batch is sent again record by record, and only the offending one fails', async () => {
@@ -189,7 +166,7 @@ describe('lanes', () => {
     await last(lanes).answer([appendedAt(0)])
     await last(lanes).answer([refused('records')])
     await last(lanes).answer([appendedAt(1)])
-    expect(lanes.sent().map(([, batches]) => batches)).toEqual([[[P, 3]], [[P, 1]], [[P, 1]], [[P, 1]]])
+    expect(lanes.sent().map((text) => text.split(' ').at(-1))).toEqual(['P×3', 'P×1', 'P×1', 'P×1'])
     expect(appends.map(({ result }) => result()?.is)).toEqual(['appended', 'notWritten', 'appended'])
   })
 
@@ -210,7 +187,7 @@ describe('lanes', () => {
     await lanes.advance(LATE_MS)
     expect(last(lanes).signal?.aborted).toBe(true)
     await lanes.advance(100)
-    expect(lanes.sent().at(-1)).toEqual(['2 suspect', [[P, 1]]])
+    expect(lanes.sent().at(-1)).toBe('2 suspect P×1')
     await last(lanes).answer([appendedAt(5)])
     expect(append?.result()).toEqual({ is: 'appended', offset: 5 })
   })
@@ -223,7 +200,7 @@ describe('lanes', () => {
     expect(lanes.sent()).toEqual([])
     lanes.leaders[P] = 2
     await lanes.advance(1_000)
-    expect(lanes.sent()).toEqual([['2 healthy', [[P, 1]]]])
+    expect(lanes.sent()).toEqual(['2 healthy P×1'])
   })
 
   it('an append that is given up is "not written" exactly if every attempt was refused, and is not sent again', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -7,6 +7,7 @@ import { type LogRecord, recordReader } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
+import { withAdmin } from './connection.ts'
 import { type Range, replay } from './replay.ts'
 import { checkTopic } from './topic.ts'
 
@@ -93,11 +94,8 @@ describe('replaying a log', () => {
   it('deletes its group', async () => {
     const { topic, ends } = await openLog(10)
     await read({ topic, ranges: wholeLog(ends) })
-    const admin = topic.kafka.admin()
-    await admin.connect()
-    onTestFinished(() => admin.disconnect())
-    const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId)
-    expect(groups.filter((group) => group.startsWith(topic.topic))).toEqual([])
+    const { groups } = await withAdmin(topic.kafka, (admin) => admin.listGroups())
+    expect(groups.filter(({ groupId }) => groupId.startsWith(topic.topic))).toEqual([])
   })
 
   it('rejects with the error of onRecords', async () => {

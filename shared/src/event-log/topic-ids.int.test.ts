@@ -4,6 +4,7 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import { asKafkajs } from '../../../tests/support/as-kafkajs.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
+import { openTransactional } from '../../../tests/support/other-producers.ts'
 import { createPrivateKafkajs, kafkajs } from '../kafka-client/kafkajs.ts'
 import type { ConsumerByTopicId, TopicId } from '../kafka-client/topic-ids.ts'
 import { checkTopic } from './topic.ts'
@@ -108,13 +109,7 @@ it.each([['no-such-topic'], ['no topic has a name like this']])(
 async function openMixedTopic() {
   const topic = await openTopic(2)
   await topic.append(60)
-  const producer = topic.kafka.producer({
-    transactionalId: randomUUID(),
-    maxInFlightRequests: 1,
-    idempotent: true,
-  })
-  await producer.connect()
-  onTestFinished(() => producer.disconnect())
+  const producer = await openTransactional(topic.kafka)
   for (const end of ['abort', 'commit', 'abort'] as const) {
     const transaction = await producer.transaction()
     const messages = [1n, 2n, 3n, 4n].map((id) => newEvent(id, 2))

@@ -1,23 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import type { Admin } from 'kafkajs'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createTestTopic, setPartitions, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
+import {
+  appendTo,
+  createTestTopic,
+  setPartitions,
+  setTopicConfig,
+  type TestTopic,
+} from '../../../tests/support/topic.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { createAppender } from './append.ts'
-import { createKafka } from './connection.ts'
+import { createKafka, withAdmin } from './connection.ts'
 import { checkTopic, createTopic } from './topic.ts'
+import { readConfiguration } from './topic-configuration.ts'
 
 const PARTITIONS = 3
-
-async function openAdmin({ kafka }: Pick<TestTopic, 'kafka'>): Promise<Admin> {
-  const admin = kafka.admin()
-  await admin.connect()
-  onTestFinished(() => admin.disconnect())
-  return admin
-}
 
 const openTopic = () => createTestTopic(inject('kafkaBrokers'), PARTITIONS)
 const check = ({ kafka, ...settings }: TestTopic) => checkTopic(kafka, settings)
@@ -37,17 +34,7 @@ describe('a topic created here', () => {
 
   it('retains its events for ever', async () => {
     const { kafka, topic } = await openTopic()
-    const admin = await openAdmin({ kafka })
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
-    })
-    const settings = resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue])
-    expect(Object.fromEntries(settings ?? [])).toMatchObject({
-      'cleanup.policy': 'delete',
-      'retention.ms': '-1',
-      'retention.bytes': '-1',
-    })
+    expect(Object.fromEntries((await readConfiguration(kafka, topic)) ?? [])).toMatchObject(KEPT)
   })
 
   it('is not created again', async () => {
@@ -61,10 +48,7 @@ describe('checking a topic', () => {
   it('returns the next offset of each partition', async () => {
     const topic = await openTopic()
     const records = [1n, 2n, 3n, 4n, 5n].map((id) => newEvent(id, PARTITIONS))
-    const appender = createAppender(topic.kafka, topic.topic)
-    await appender.connect()
-    await appender.append(records)
-    await appender.close()
+    await appendTo(topic, records)
     const expected = [0, 1, 2].map((p) => records.filter(({ partition }) => partition === p).length)
     expect((await check(topic)).ends).toEqual(expected)
   })
@@ -101,8 +85,7 @@ describe('checking a topic', () => {
     await expect(checkTopic(kafka, topic)).rejects.toThrow(
       /does not exist: create it with 3 partitions, cleanup\.policy=delete, retention\.ms=-1, retention\.bytes=-1, or let/,
     )
-    const admin = await openAdmin({ kafka })
-    expect(await admin.listTopics()).not.toContain(topic.topic)
+    expect(await withAdmin(kafka, (admin) => admin.listTopics())).not.toContain(topic.topic)
   })
 
   it('rejects a topic with more partitions than before', async () => {
@@ -114,17 +97,13 @@ describe('checking a topic', () => {
 
   it('rejects a topic that has lost its first events', async () => {
     const topic = await openTopic()
-    const admin = await openAdmin(topic)
     const record = newEvent(1n, PARTITIONS)
-    const appender = createAppender(topic.kafka, topic.topic)
-    await appender.connect()
-    await appender.append([record, record])
-    await appender.close()
-    // kafkajs needs the metadata to find the leader.
-    await admin.fetchTopicMetadata({ topics: [topic.topic] })
-    await admin.deleteTopicRecords({
-      topic: topic.topic,
-      partitions: [{ partition: record.partition, offset: '1' }],
+    await appendTo(topic, [record, record])
+    await withAdmin(topic.kafka, async (admin) => {
+      // kafkajs needs the metadata to find the leader.
+      await admin.fetchTopicMetadata({ topics: [topic.topic] })
+      const partitions = [{ partition: record.partition, offset: '1' }]
+      await admin.deleteTopicRecords({ topic: topic.topic, partitions })
     })
     await expect(check(topic)).rejects.toThrow(PreconditionError)
     await expect(check(topic)).rejects.toThrow(

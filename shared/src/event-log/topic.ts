@@ -1,15 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
-import { kafkajs, type MoreOffsets } from '../kafka-client/kafkajs.ts'
+import type { MoreOffsets } from '../kafka-client/kafkajs.ts'
 import { FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { MAX_APPEND_BYTES } from './append.ts'
 import { NoLeader, preconditionErrorOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
-import { type Configuration, isLatched } from './latch.ts'
+import { isLatched } from './latch.ts'
 import type { KnownEnds, TopicId } from './log-identity.ts'
-
-export type TopicSettings = { topic: string; partitions: number }
+import {
+  type Configuration,
+  createConfigured,
+  describeConfiguration,
+  MAX_BATCH,
+  PRODUCTION_REPLICAS,
+  type TopicSettings,
+} from './topic-configuration.ts'
 
 /** As KnownEnds, while each partition has a leader. */
 export type LogEnds = { topicId: TopicId | undefined; ends: Offset[] }
@@ -30,7 +36,6 @@ export type TopicKind = {
 }
 /** With `uncompressed` the broker stores compressed batches of other producers in a form that every reader knows. */
 const COMPRESSION = 'compression.type'
-const MAX_BATCH = 'max.message.bytes'
 const UNREADABLE_COMPRESSIONS = ['lz4', 'snappy']
 /** The log. `lost` is for operators of the service; LOST_CLAIMS is for consumers. */
 const LOG: TopicKind = {
@@ -38,46 +43,25 @@ const LOG: TopicKind = {
   otherwise: 'would lose events',
   lost: 'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC',
 }
+/** The remedy for a table that lacks rows, or was written from another log. */
+export const WRITE_TABLE_ANEW =
+  'stop the projectors, delete the topic of the table and create it again, or set PLANTS_TABLE to another one: they write ' +
+  'it anew'
 export const TABLE: TopicKind = {
   required: { 'cleanup.policy': 'compact' },
   otherwise: 'would lose plants or keep repeated ones',
-  lost: 'some plants. Stop the projectors, delete the topic and create it again: they write it anew',
+  lost: `some plants: ${WRITE_TABLE_ANEW}`,
 }
 const LOST_CLAIMS = 'the first claims of ids. Restore the topic from a copy'
 const CONFIRM_ATTEMPTS = 4
 const CONFIRM_AFTER_MS = 1_000
-const PRODUCTION_REPLICAS = 3
 const PRODUCTION = { 'min.insync.replicas': '2', 'unclean.leader.election.enable': 'false' }
 
-/**
- * Creates the topic with the settings that the protocol needs, and a replica on each of up to 3 brokers. Returns false
- * if it exists. The brokers know the new topic a little later.
- */
-export async function createTopic(
-  kafka: Kafka,
-  { topic, partitions }: TopicSettings,
-  kind: TopicKind = LOG,
-): Promise<boolean> {
-  return withAdmin(kafka, async (admin) => {
-    const { brokers } = await admin.describeCluster()
-    const replicationFactor = Math.min(PRODUCTION_REPLICAS, brokers.length)
-    const settings = {
-      ...kind.required,
-      [COMPRESSION]: 'uncompressed',
-      ...(replicationFactor === PRODUCTION_REPLICAS && PRODUCTION),
-    }
-    return admin.createTopics({
-      // That kafkajs waits for the leaders fails while one of several brokers does not know the topic yet.
-      waitForLeaders: false,
-      topics: [
-        {
-          topic,
-          numPartitions: partitions,
-          replicationFactor,
-          configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
-        },
-      ],
-    })
+/** Creates the topic with the settings that the protocol needs, as `createConfigured`. */
+export async function createTopic(kafka: Kafka, topic: TopicSettings, kind: TopicKind = LOG): Promise<boolean> {
+  return createConfigured(kafka, topic, (replicas) => {
+    const production = replicas === PRODUCTION_REPLICAS ? PRODUCTION : {}
+    return new Map(Object.entries({ ...kind.required, [COMPRESSION]: 'uncompressed', ...production }))
   })
 }
 
@@ -98,7 +82,7 @@ export async function checkLedPartitions(
   return withAdmin(kafka, async (admin) => {
     ;(admin as Admin & MoreOffsets).allowLeaderless()
     // The configuration first: a metadata request for a missing topic could make the broker create it.
-    const configuration = await confirmed(() => readConfiguration(admin, settings, kind))
+    const configuration = await confirmed(() => describeExisting(admin, settings, kind))
     const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
     checkConfiguration(settings.topic, configuration, kind)
     const warnings = warningsOf(settings.topic, configuration, replicas)
@@ -166,7 +150,7 @@ export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promis
 /**
  * A broker learns of a new topic or partition a little late, so something missing must still be missing after retries.
  */
-async function confirmed<T>(check: () => Promise<T>): Promise<T> {
+export async function confirmed<T>(check: () => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt < CONFIRM_ATTEMPTS; attempt++) {
     try {
       return await check()
@@ -178,26 +162,18 @@ async function confirmed<T>(check: () => Promise<T>): Promise<T> {
   return check()
 }
 
-async function readConfiguration(
+async function describeExisting(
   admin: Admin,
   { topic, partitions }: TopicSettings,
   { required }: TopicKind,
 ): Promise<Configuration> {
-  const type = kafkajs.ConfigResourceTypes.TOPIC
-  try {
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type, name: topic }],
-    })
-    return new Map(resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]))
-  } catch (error) {
-    if ((error as { type?: string }).type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
-    const settings = Object.entries(required).map(([name, value]) => `${name}=${value}`)
-    throw new PreconditionError(
-      `topic ${topic} does not exist: create it with ${partitions} partitions, ${settings.join(', ')}, or let \`npm ` +
-        'start` create it',
-    )
-  }
+  const found = await describeConfiguration(admin, topic)
+  if (found !== undefined) return found
+  const settings = Object.entries(required).map(([name, value]) => `${name}=${value}`)
+  throw new PreconditionError(
+    `topic ${topic} does not exist: create it with ${partitions} partitions, ${settings.join(', ')}, or let \`npm ` +
+      'start` create it',
+  )
 }
 
 /** The metadata of a topic. Its id comes with each partition, where kafkajs passes it on. */

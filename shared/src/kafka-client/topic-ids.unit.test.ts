@@ -248,36 +248,18 @@ describe('a request', () => {
   const apiVersionOf = (definition: typeof FETCH, version: number, options: object) =>
     definition.protocol({ version })(options).request.apiVersion
 
-  it('uses the highest version that both the broker and this client support', () => {
-    for (const [of, version] of [
-      [5, 5],
-      [6, 6],
-      [7, 6],
-      [9, 6],
-      [10, 10],
-    ] as const) {
-      expect([of, apiVersionOf(METADATA, of, { topics: [] })]).toEqual([of, version])
-    }
-    for (const [of, version] of [
-      [4, 4],
-      [11, 11],
-      [12, 11],
-      [13, 13],
-    ] as const) {
-      expect([of, apiVersionOf(FETCH, of, fetchOf(ONE_ID))]).toEqual([of, version])
-    }
-    for (const [of, version] of [
-      [3, 3],
-      [7, 7],
-      [12, 7],
-      [13, 13],
-    ] as const) {
-      expect([of, apiVersionOf(PRODUCE, of, produceOf(ONE_ID))]).toEqual([of, version])
-    }
-    expect(Math.max(...FETCH.versions)).toBe(13)
-    expect(Math.max(...PRODUCE.versions)).toBe(13)
-    expect(Math.max(...METADATA.versions)).toBe(10)
-  })
+  it.each([
+    ['Metadata', METADATA, { topics: [] }, { 5: 5, 6: 6, 7: 6, 9: 6, 10: 10 }],
+    ['Fetch', FETCH, fetchOf(ONE_ID), { 4: 4, 11: 11, 12: 11, 13: 13 }],
+    ['Produce', PRODUCE, produceOf(ONE_ID), { 3: 3, 7: 7, 12: 7, 13: 13 }],
+  ])(
+    'uses the highest version that both the broker and this client support: %s',
+    (_what, definition, options, used) => {
+      const versions = Object.keys(used).map(Number)
+      expect(Object.fromEntries(versions.map((of) => [of, apiVersionOf(definition, of, options)]))).toEqual(used)
+      expect(Math.max(...definition.versions)).toBe(versions.at(-1))
+    },
+  )
 
   it('names a topic by its name while its id is not known', () => {
     expect(apiVersionOf(FETCH, 13, fetchOf(undefined))).toBe(11)

@@ -273,7 +273,7 @@ describe('reading a generation', () => {
 describe('a Redis that is full', () => {
   it('rejects every start, fill, mark and switch without a partial write, and drops', async () => {
     const { url } = await startOwnRedis()
-    const { generations, redis, live, filled, expectUnchanged } = await openGenerations(url)
+    const { generations, redis, live, filled, expectUnchanged } = await openGenerations({ redisUrl: url })
     await live('old', 1)
     const next = await filled('new', 1)
     const more = batch(1, 1)

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
+import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
-import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
 import { EntryError } from '../plant/entry.ts'
@@ -18,13 +18,6 @@ const PARTITIONS = 3
 const P = 0 as Partition
 const ID = 7n as PlantId
 const WAIT_MS = 20_000
-
-async function openReadModel(redisUrl = inject('redisUrl'), topic = `plants-${randomUUID()}`) {
-  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions: PARTITIONS }, quietLog)
-  onTestFinished(() => readModel.close())
-  await readModel.ready()
-  return { topic, readModel, redis: openRedis(redisUrl) }
-}
 
 const claimAt = (offset: number, id: PlantId = ID): Claim => ({
   ...{ offset: offsetOf(offset), id, eventId: randomUUID() as EventId, plant: { name: `plant ${id}` } },
@@ -64,16 +57,6 @@ describe('looking up', () => {
       { checkpoint: 1, entries: [undefined, claims[1]] },
     ])
     expect(await readModel.lookUp([])).toEqual([])
-  })
-
-  it('returns no checkpoint for a Redis that was emptied between two calls', async () => {
-    const { topic, readModel, redis } = await openReadModel()
-    await add(readModel, P, BEFORE_LOG, claimAt(0))
-    await redis.del(await redis.keys(`{${topic}:*`))
-    expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
-      { checkpoint: BEFORE_FIRST, entries: [undefined] },
-    ])
-    expect((await readModel.meta(P)).checkpoint).toEqual(BEFORE_LOG)
   })
 
   it('returns an EntryError for an unreadable entry, and the other entries', async () => {
@@ -173,7 +156,7 @@ describe('a Redis that forgets its scripts', () => {
   it('receives them again, also in a pipeline', async () => {
     // Its own: a command of another test, sent again after one SCRIPT FLUSH, would fail after the next one.
     const { url } = await startOwnRedis()
-    const { readModel, redis } = await openReadModel(url)
+    const { readModel, redis } = await openReadModel({ redisUrl: url })
     const first = claimAt(0)
     const at = await add(readModel, P, BEFORE_LOG, first)
     await readModel.lookUp([{ partition: P, ids: [ID] }])
@@ -197,7 +180,7 @@ describe('a Redis that forgets its scripts', () => {
 describe('a Redis that is full', () => {
   it('rejects a whole batch, and accepts it when there is room again', async () => {
     const { url } = await startOwnRedis()
-    const { topic, readModel, redis } = await openReadModel(url)
+    const { topic, readModel, redis } = await openReadModel({ redisUrl: url })
     const at = await add(readModel, P, BEFORE_LOG, claimAt(0))
     const before = await dumpKeys(redis, topic)
     const claims = [claimAt(1, 8n as PlantId), claimAt(2, 9n as PlantId)]
@@ -217,14 +200,9 @@ describe('a Redis that is full', () => {
 })
 
 describe('the Redis server', () => {
-  it('is accepted as the tests start it', async () => {
-    const { readModel } = await openReadModel()
-    await expect(readModel.checkServer()).resolves.toBeUndefined()
-  })
-
   it('is rejected when it may evict; the message names the setting and its value', async () => {
     const { url } = await startOwnRedis()
-    const { readModel, redis } = await openReadModel(url)
+    const { readModel, redis } = await openReadModel({ redisUrl: url })
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
     await expect(readModel.checkServer()).rejects.toThrow(PreconditionError)
     await expect(readModel.checkServer()).rejects.toThrow(/set maxmemory-policy to noeviction \(it is allkeys-lru\)/)
@@ -234,7 +212,7 @@ describe('the Redis server', () => {
 describe('a Redis that is gone', () => {
   it('makes every call reject at once, and is used again when it is back on its port', async () => {
     const { url, port, stop } = await startOwnRedis()
-    const { readModel } = await openReadModel(url)
+    const { readModel } = await openReadModel({ redisUrl: url })
     await add(readModel, P, BEFORE_LOG, claimAt(0))
     await stop()
     await vi.waitFor(() => expect(readModel.isReady()).toBe(false), WAIT_MS)
@@ -257,10 +235,7 @@ describe('a Redis that is gone', () => {
 
   it('is waited for with patience, also by the calls that it has not answered', async () => {
     const { url, crashAndStartAgain } = await startOwnRedis()
-    const place = { redis: { REDIS_URL: url }, topic: 'plants', partitions: PARTITIONS }
-    const readModel = createReadModel(place, quietLog, { patienceMs: WAIT_MS })
-    onTestFinished(readModel.close)
-    await readModel.ready()
+    const { readModel } = await openReadModel({ redisUrl: url, patienceMs: WAIT_MS })
     await add(readModel, P, BEFORE_LOG, claimAt(0))
 
     const restarted = crashAndStartAgain()
@@ -288,7 +263,7 @@ describe('a Redis that is gone', () => {
 describe('a Redis that is no longer the master', () => {
   it('is reconnected when it rejects a write: the address may lead to the new master', async () => {
     const { url } = await startOwnRedis()
-    const { readModel, redis } = await openReadModel(url)
+    const { readModel, redis } = await openReadModel({ redisUrl: url })
     const last = await add(readModel, P, BEFORE_LOG, claimAt(0))
     const connections = async () => String(await redis.client('LIST')).match(/id=\d+(?=.* name=plant-store )/g)
     const before = await connections()

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
-import { openRedis } from '../../../tests/support/plant-store.ts'
-import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
@@ -12,16 +11,12 @@ import type { Offset, Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Reapplied } from './apply.ts'
-import { createReadModel } from './read-model.ts'
 
 const PARTITIONS = 1_000
 const P = 0 as Partition
 
-async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PARTITIONS) {
-  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, topic, partitions }, quietLog)
-  onTestFinished(() => readModel.close())
-  await readModel.ready()
-  const redis = openRedis(inject('redisUrl'))
+async function openReapplying(place: { topic?: string; partitions?: number } = {}) {
+  const { topic, readModel, redis } = await openReadModel({ partitions: PARTITIONS, ...place })
 
   /** All that the live generation has, byte for byte. */
   async function bytesOf(partition: Partition) {
@@ -68,7 +63,7 @@ function parkedOf(turns: readonly Turn[]): Reapplied[] {
 }
 
 it('a later release reapplies unreadable records, byte for byte as it would have folded them', async () => {
-  const { apply, reapply, bytesOf } = await openReadModel()
+  const { apply, reapply, bytesOf } = await openReapplying()
   let runs = 0
   let changes = 0
   await fc.assert(
@@ -92,7 +87,7 @@ it('a later release reapplies unreadable records, byte for byte as it would have
 })
 
 it('does not change the fold of a newer release or of another partition count', async () => {
-  const { topic, redis, apply, reapply } = await openReadModel()
+  const { topic, redis, apply, reapply } = await openReapplying()
   const [turns = []] = fc.sample(
     upgrades.filter((turns) => parkedOf(turns).length > 0),
     1,
@@ -102,7 +97,7 @@ it('does not change the fold of a newer release or of another partition count', 
     await apply(P, from, older)
     from = older.next
   }
-  const smaller = await openReadModel(topic, PARTITIONS - 1)
+  const smaller = await openReapplying({ topic, partitions: PARTITIONS - 1 })
   const meta = `{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:meta`
   const before = await dumpKeys(redis, topic)
   await expect(smaller.reapply(P, parkedOf(turns))).rejects.toThrow(/topic of 1000 partitions/)
@@ -115,7 +110,7 @@ it('does not change the fold of a newer release or of another partition count', 
 })
 
 it('a readable entry does not change, whatever is parked at its offset', async () => {
-  const { topic, redis, apply, reapply, bytesOf } = await openReadModel()
+  const { topic, redis, apply, reapply, bytesOf } = await openReapplying()
   const claim: Claim = {
     ...{ offset: 0 as Offset, id: 7n as PlantId, eventId: randomUUID() as EventId },
     plant: { name: 'fern' },
@@ -131,7 +126,7 @@ it('a readable entry does not change, whatever is parked at its offset', async (
 })
 
 it('reapplies nothing in an empty read model', async () => {
-  const { topic, redis, reapply } = await openReadModel()
+  const { topic, redis, reapply } = await openReapplying()
   const [record] = [{ offset: 0, parked: PARKED.otherType } as LogRecord]
   expect(await reapply(P, [{ was: PARKED.unknownVersion, record }])).toBe(0)
   expect(await redis.keys(`{${topic}:*`)).toEqual([])

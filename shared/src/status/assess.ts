@@ -1,4 +1,4 @@
-import { openTransactionText } from '../event-log/topic.ts'
+import { openTransactionText, WRITE_TABLE_ANEW } from '../event-log/topic.ts'
 import { reasonText } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, type Offset } from '../plant/position.ts'
 import { BEFORE_LOG, outOfBounds } from '../protocol/checkpoint.ts'
@@ -12,6 +12,8 @@ export type Assessment = { problems: string[]; notices: string[] }
 /** As in the alerts, deploy/observability/rules.yml: both report the same problem. */
 const LAG_MAX_RECORDS = 10_000
 
+const ENDS_EARLIER =
+  'the topic was recreated or lost records at its end. Restore the topic. If this log is the right one'
 const NEVER_EXPIRES = -1
 const KEY_CHARACTERS = 80
 
@@ -38,6 +40,7 @@ export function assess(status: StoreStatus): Assessment {
       ...broken,
       ...foreignFolds(status),
       ...otherLogs(partitions),
+      ...tableOfAnotherLog(status),
       ...projection(status),
       ...damages(partitions),
     ],
@@ -74,9 +77,19 @@ function otherLogs(partitions: readonly PartitionStatus[]): string[] {
   if (wrong[0] === undefined) return []
   const where = formatPartitions(wrong.map(({ partition }) => partition))
   return [
-    `${where}: ${wrong[0].reason}: the topic was recreated or lost records at its end. Restore the topic. If this log is ` +
-      'the right one, delete the keys of this topic in Redis: projectors then fold it again',
+    `${where}: ${wrong[0].reason}: ${ENDS_EARLIER}, delete the keys of this topic in Redis: projectors then fold it again`,
   ]
+}
+
+/** Also without a checkpoint in Redis, rows show that the log was longer. */
+function tableOfAnotherLog({ partitions, table }: StoreStatus): string[] {
+  if (table === undefined) return []
+  const ahead = partitionsWith(
+    partitions,
+    ({ partition, end }) => end !== undefined && (table.upTo[partition] ?? BEFORE_FIRST) >= end,
+  )
+  const what = `the table ${table.topic} has plants from beyond the end of the log in ${formatPartitions(ahead)}`
+  return ahead.length === 0 ? [] : [`${what}: ${ENDS_EARLIER}, ${WRITE_TABLE_ANEW}`]
 }
 
 function projection({ partitions, readers, table }: StoreStatus): string[] {

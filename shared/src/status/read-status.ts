@@ -1,7 +1,8 @@
 import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Kafka } from '../event-log/connection.ts'
 import { type Readers, readReaders } from '../event-log/groups.ts'
-import { checkTopic, type TopicSettings } from '../event-log/topic.ts'
+import { checkTopic } from '../event-log/topic.ts'
+import type { TopicSettings } from '../event-log/topic-configuration.ts'
 import { EntryError } from '../plant/entry.ts'
 import { allPartitions, type Partition } from '../plant/position.ts'
 import type { PartitionGenerations } from '../read-model/generations.ts'
@@ -26,8 +27,8 @@ type KnownReaders = Readers & { refused?: string }
 const NO_READERS: Readers = { projectorState: '', projectors: [], apis: [], replays: [], rebuilds: [] }
 
 /**
- * Reads the state of read model, log and readers, once each; log and readers after the read model. A part that cannot be
- * read is among what is broken, and the others are as they are. `attempt` makes each request, and may retry it.
+ * Reads the state of read model, table, log and readers, once each, in this order. A part that cannot be read is among
+ * what is broken, and the others are as they are. `attempt` makes each request, and may retry it.
  */
 export async function readStatus(
   { kafka, readModel, topic, partitions, readTable }: StatusSource,
@@ -41,10 +42,10 @@ export async function readStatus(
       readPart(`partition ${one.partition} of the read model`, () => readPartition(one)),
     ),
   )
-  // The ends after the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
-  const [log, table, readers] = await Promise.all([
+  // The ends last: in another order a checkpoint, or a row of the table, could appear to be beyond the end.
+  const table = await readPart('the table', async () => readTable?.())
+  const [log, readers] = await Promise.all([
     readPart('the log', () => checkTopic(kafka, { topic, partitions })),
-    readPart('the table', async () => readTable?.()),
     attempt<KnownReaders>(() => readReaders(kafka, topic)).catch((error: unknown) => ({
       ...NO_READERS,
       refused: reasonOf(error),

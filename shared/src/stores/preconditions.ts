@@ -8,7 +8,14 @@ import {
   type TopicId,
 } from '../event-log/log-identity.ts'
 import { type Program, topicOperationsOf } from '../event-log/rights.ts'
-import { checkLedPartitions, checkTopic, type LogEnds, TABLE, type TopicState } from '../event-log/topic.ts'
+import {
+  checkLedPartitions,
+  checkTopic,
+  type LogEnds,
+  TABLE,
+  type TopicState,
+  WRITE_TABLE_ANEW,
+} from '../event-log/topic.ts'
 import { checkRights, createRightsCheck } from '../event-log/topic-rights.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
@@ -102,8 +109,6 @@ export async function readStartState<T extends { ends: Offset[] }>(
   return { ...state, checkpoints }
 }
 
-/** The remedy when the table lacks rows that were written into a topic of the same name. */
-const WRITE_ANEW = 'stop the projectors, delete it and create it again; they write it anew'
 export const WATCH_LOG_EVERY_MS = 30_000
 /** A Redis that evicts forgets plants as soon as it is full. */
 const WATCH_REDIS_EVERY_MS = 5_000
@@ -160,7 +165,7 @@ export function watchPreconditions(
     try {
       const now = (await checkTable(stores, service))?.topicId
       const isAnother = tableId !== undefined && now !== undefined && tableId !== now
-      return isAnother ? `topic ${table} was recreated: ${WRITE_ANEW}` : undefined
+      return isAnother ? `topic ${table} was recreated: ${WRITE_TABLE_ANEW}` : undefined
     } catch (error) {
       return reasonOf(error)
     }

@@ -1,6 +1,7 @@
 import { createAppender } from '../event-log/append.ts'
 import { readLatestRows } from '../event-log/latest-rows.ts'
 import { type Range, replay } from '../event-log/replay.ts'
+import { WRITE_TABLE_ANEW } from '../event-log/topic.ts'
 import { EntryError } from '../plant/entry.ts'
 import { type Claim, type LogRecord, type NewRecord, recordReader } from '../plant/plant-created.ts'
 import type { Row } from '../plant/plant-stored.ts'
@@ -15,10 +16,7 @@ import type { Time } from '../runtime/time.ts'
 import type { Stores } from '../stores/open-stores.ts'
 import type { StartState } from '../stores/preconditions.ts'
 
-/** The remedy for a table that was written from another log. */
-const ANOTHER_LOG_REMEDY =
-  'Stop the projectors, delete the topic of the table and create it again, or set PLANTS_TABLE to another one'
-const REMEDY = `this is not the log that the table was written from. ${ANOTHER_LOG_REMEDY}`
+const REMEDY = `this is not the log that the table was written from: ${WRITE_TABLE_ANEW}`
 const BEHIND = 'the read model does not have all of its claims yet'
 
 type Ranges = ReadonlyMap<Partition, Range>
@@ -71,7 +69,7 @@ export async function assertRowsOfLog(
     if (offset !== row.offset || claim?.eventId !== row.eventId) {
       throw new PreconditionError(
         `the table was written from another log: offset ${row.offset} of partition ${partition} does not hold event ` +
-          `${row.eventId}. ${ANOTHER_LOG_REMEDY}`,
+          `${row.eventId}: ${WRITE_TABLE_ANEW}`,
         'another-log',
       )
     }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
-import { readConfiguration } from '@plant-store/shared/event-log/latch.ts'
+import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { type Cluster, TOPIC } from '../cluster.ts'

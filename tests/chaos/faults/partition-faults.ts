@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
-import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
+import { MAX_BATCH, readConfiguration, setConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Kafka, Transaction } from 'kafkajs'
 import { TOPIC } from '../cluster.ts'
@@ -12,7 +12,6 @@ import { createsLedBy, type Draw, type Scene } from './fault.ts'
 const PATIENCE = { everyMs: 200, giveUpAfterMs: 60_000 }
 /** Limit after which Kafka ends the transaction, if the fault was not removed. */
 const TRANSACTION_TIMEOUT_MS = 60_000
-const MAX_BYTES = 'max.message.bytes'
 /** Larger than a small record, smaller than a large one. */
 const SMALL_BYTES = 3_000
 
@@ -101,15 +100,9 @@ async function replicate(kafka: Kafka, partition: number, brokers: readonly Memb
 
 /** Sets the largest size of a record batch; undefined for the default of the brokers. */
 async function setMaxMessageBytes(kafka: Kafka, bytes: number | undefined): Promise<void> {
-  const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: TOPIC.topic }
-  await withAdmin(kafka, async (admin) => {
-    // A setting that is not named returns to its default.
-    const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] })
-    const configEntries = (resources[0]?.configEntries ?? [])
-      .filter(({ configSource }) => configSource === kafkajs.ConfigSource.TOPIC_CONFIG)
-      .map(({ configName, configValue }) => ({ name: configName, value: configValue }))
-      .filter(({ name }) => name !== MAX_BYTES)
-    if (bytes !== undefined) configEntries.push({ name: MAX_BYTES, value: String(bytes) })
-    await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] })
-  })
+  // A setting that is not named returns to its default.
+  const configuration = new Map(await readConfiguration(kafka, TOPIC.topic))
+  configuration.delete(MAX_BATCH)
+  if (bytes !== undefined) configuration.set(MAX_BATCH, String(bytes))
+  await setConfiguration(kafka, TOPIC.topic, configuration)
 }

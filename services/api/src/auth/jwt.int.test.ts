@@ -96,13 +96,17 @@ describe('a JWT', () => {
     })
   })
 
-  it.each(['RS256', 'PS512', 'ES384', 'Ed25519', 'EdDSA'])('may be signed with %s', async (alg) => {
+  it.each([
+    ...['RS256', 'PS512', 'ES384', 'Ed25519', 'EdDSA'].map((alg) => [alg, ANN] as const),
+    // It is not allowed.
+    ['ML-DSA-44', 'invalidToken'] as const,
+  ])('that is signed with %s: %s', async (alg, expected) => {
     const issuer = await startIssuer()
     const { publicKey, privateKey } = await generateKeyPair(alg)
     const keys = JSON.stringify({ keys: [await exportJWK(publicKey)] })
     issuer.respond = (response) => response.end(keys)
     const { callerOf } = accept(issuer.url)
-    expect(await callerOf(await new SignJWT(GOOD).setProtectedHeader({ alg }).sign(privateKey))).toBe(ANN)
+    expect(await callerOf(await new SignJWT(GOOD).setProtectedHeader({ alg }).sign(privateKey))).toBe(expected)
   })
 
   it('that is signed by another issuer, or altered, is invalid', async () => {
@@ -111,15 +115,6 @@ describe('a JWT', () => {
     expect(await callerOf(await impostor.sign(GOOD))).toBe('invalidToken')
     const [[head, , signature], [, claims]] = [(await sign()).split('.'), (await sign({ sub: 'bob' })).split('.')]
     expect(await callerOf([head, claims, signature].join('.'))).toBe('invalidToken')
-  })
-
-  it('is invalid with an algorithm that is not allowed', async () => {
-    const issuer = await startIssuer()
-    const { publicKey, privateKey } = await generateKeyPair('ML-DSA-44')
-    const keys = JSON.stringify({ keys: [await exportJWK(publicKey)] })
-    issuer.respond = (response) => response.end(keys)
-    const token = new SignJWT(GOOD).setProtectedHeader({ alg: 'ML-DSA-44' })
-    expect(await accept(issuer.url).callerOf(await token.sign(privateKey))).toBe('invalidToken')
   })
 
   it('is invalid with a signature that needs no private key', async () => {

@@ -1,7 +1,8 @@
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openRaw } from '../../../../tests/support/raw-connection.ts'
 import { sendError } from '../http/error-responses.ts'
 import { HttpError } from '../http/errors.ts'
 import { opaqueTokens } from './opaque-tokens.ts'
@@ -48,7 +49,10 @@ async function listening(...strategies: Strategy[]) {
   /** Sends header lines unchanged, and returns status, challenge and error number or caller. */
   const ask = async (target: string, ...lines: string[]) => {
     const head = [`${target} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines].join('\r\n')
-    const response = await exchange(port, `${head}\r\n\r\n`)
+    const { write, closed, received } = openRaw(`http://127.0.0.1:${port}`)
+    write(`${head}\r\n\r\n`)
+    await closed
+    const response = received()
     const status = Number(/^HTTP\/1.1 (\d+) /.exec(response)?.[1])
     const challenge = /\r\nwww-authenticate: (.*)\r\n/i.exec(response)?.[1]
     const body = /\{.*\}/.exec(response)?.[0]
@@ -59,18 +63,6 @@ async function listening(...strategies: Strategy[]) {
     }
   }
   return { ask, with: (header: string, path = '/read') => ask(`GET ${path}`, `Authorization: ${header}`) }
-}
-
-function exchange(port: number, request: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let received = ''
-    const socket = connect(port, '127.0.0.1', () => socket.write(request, 'latin1'))
-    socket.on('data', (chunk) => {
-      received += chunk
-    })
-    socket.on('error', reject)
-    socket.on('close', () => resolve(received))
-  })
 }
 
 const BARE = 'Bearer realm="plants"'

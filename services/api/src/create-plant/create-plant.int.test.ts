@@ -8,11 +8,11 @@ import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.t
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
-import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog, followOptions } from '../../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
+import { openReadModel } from '../../../../tests/support/opened-read-model.ts'
 import { startOwnKafka, startOwnRedis } from '../../../../tests/support/own-stores.ts'
 import { openRedis } from '../../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
@@ -42,8 +42,7 @@ async function openCreation(stores: Stores = {}) {
     limits = {},
   } = stores
   const topic = await createTestTopic(kafkaBrokers, PARTITIONS)
-  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, ...topic }, quietLog)
-  await readModel.ready()
+  const { readModel } = await openReadModel({ ...topic, redisUrl })
   const checkpoints = allPartitions(PARTITIONS).map(() => BEFORE_LOG)
   const { ends, topicId } = await checkTopic(topic.kafka, topic)
   const verdictsBy: string[] = []
@@ -88,7 +87,7 @@ async function openCreation(stores: Stores = {}) {
   })
   onTestFinished(async () => {
     await creation.close()
-    await Promise.all([appender.close(), claimIndex.close(), readModel.close()])
+    await Promise.all([appender.close(), claimIndex.close()])
   })
   await vi.waitFor(() => expect(tail.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
   const random = (id: bigint) => ({ plant: newPlant(id), eventId: randomUUID() as EventId, keyed: false })
@@ -231,7 +230,7 @@ describe('the acknowledgement of an append', () => {
 describe('creating a plant beside an unreadable entry of the read model', () => {
   it('writes nothing for its id, and creates the others of the same cycle', async () => {
     const store = await openCreation()
-    const redis = openRedis(inject('redisUrl'))
+    const redis = openRedis()
     const { partition } = plantCreated(newPlant(1n), randomUUID() as EventId, PARTITIONS)
     const pointer = pointerOf(store.topic, partition)
     const generation = pointer.replace('live', 'odd')

@@ -4,12 +4,12 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../../../../tests/support/eventually.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { noTail } from '../../../../tests/support/no-tail.ts'
+import { openReadModel } from '../../../../tests/support/opened-read-model.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createClaimIndex } from '../claim-index/claim-index.ts'
 import { type Cursor, firstCursor } from './cursor.ts'
@@ -26,12 +26,7 @@ const NO_TOKEN = new Map<Partition, Offset>()
  * and to the read model with `project`.
  */
 async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends = [] as number[] } = {}) {
-  const topic = `plants-${randomUUID()}`
-  const readModel = createReadModel(
-    { redis: { REDIS_URL: inject('redisUrl') }, topic, partitions: PARTITIONS },
-    quietLog,
-  )
-  await readModel.ready()
+  const { readModel } = await openReadModel({ partitions: PARTITIONS })
   const checkpoints = Array.from({ length: PARTITIONS }, () => BEFORE_LOG)
   let sink: RecordSink | undefined
   const claimIndex = createClaimIndex({
@@ -43,10 +38,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
     },
     onHalt: (error) => expect.unreachable(error.message),
   })
-  onTestFinished(async () => {
-    await claimIndex.close()
-    await readModel.close()
-  })
+  onTestFinished(claimIndex.close)
   const log: Claim[][] = checkpoints.map(() => [])
   const folded = checkpoints.map(() => BEFORE_LOG)
 
@@ -108,6 +100,14 @@ async function writeAll(store: Awaited<ReturnType<typeof openLister>>, count: nu
   for (const id of range(count)) await store.write(id)
 }
 
+/** A lister of a log with plants of these first ids, all of them in the read model. */
+async function openProjected(count: number, options?: Parameters<typeof openLister>[0]) {
+  const store = await openLister(options)
+  await writeAll(store, count)
+  await store.project()
+  return store
+}
+
 describe('the reads of a page', () => {
   it.each([
     ['position', firstCursor(PARTITIONS), new Map([[3 as Partition, (2 ** 48 - 1) as Offset]])],
@@ -123,17 +123,13 @@ describe('the reads of a page', () => {
   })
 
   it('are one of the partition in the cursor when that fills the page', async () => {
-    const store = await openLister()
-    await writeAll(store, 200)
-    await store.project()
+    const store = await openProjected(200)
     await store.list(5)
     expect(store.reads).toEqual(['list of 1'])
   })
 
   it('are then one of all other partitions, when each has few plants', async () => {
-    const store = await openLister()
-    await writeAll(store, 40)
-    await store.project()
+    const store = await openProjected(40)
     const list = await store.list(100)
     expect(idsOf(list)).toEqual(firstIds(store.log))
     expect(list).not.toHaveProperty('next')
@@ -141,9 +137,7 @@ describe('the reads of a page', () => {
   })
 
   it('have only as many partitions as can hold maxPlantsPerRead plants', async () => {
-    const store = await openLister({ limits: { ...LIST_LIMITS, maxPlantsPerRead: 300 } })
-    await writeAll(store, 40)
-    await store.project()
+    const store = await openProjected(40, { limits: { ...LIST_LIMITS, maxPlantsPerRead: 300 } })
     expect(idsOf(await store.list(100))).toEqual(firstIds(store.log))
     expect(store.reads).toEqual(['list of 1', ...['list of 3', 'list of 3', 'list of 3', 'list of 2']])
   })
@@ -158,9 +152,7 @@ describe('the reads of a page', () => {
 
 describe('a page', () => {
   it.each([1, 7, 20, 33, 1_000])('of %s plants is never longer, and the next page follows it', async (limit) => {
-    const store = await openLister()
-    await writeAll(store, 60)
-    await store.project()
+    const store = await openProjected(60)
     await writeAll(store, 90)
     const ids = firstIds(store.log)
     let cursor: Cursor | undefined = firstCursor(PARTITIONS)
@@ -176,9 +168,7 @@ describe('a page', () => {
   })
 
   it('is not longer when one read returns plants of many partitions', async () => {
-    const store = await openLister()
-    await writeAll(store, 40)
-    await store.project()
+    const store = await openProjected(40)
     const first = await store.list(7)
     expect(idsOf(first)).toEqual(firstIds(store.log).slice(0, 7))
     if (first.is !== 'page') return expect.unreachable()
@@ -186,9 +176,7 @@ describe('a page', () => {
   })
 
   it('leaves void claims out, wherever the first claim is', async () => {
-    const store = await openLister()
-    await writeAll(store, 30)
-    await store.project()
+    const store = await openProjected(30)
     for (const window of Array.from({ length: PARTITIONS }, (_, p) => store.claimIndex.window(p as Partition)))
       window.dropBefore(window.next)
     await writeAll(store, 40)
@@ -209,9 +197,7 @@ describe('a page', () => {
 
   it('ends where the next plant is not known, and is refused when it would be empty', async () => {
     // The log of partition 1 was longer when this instance started.
-    const store = await openLister({ ends: [0, 1_000] })
-    await writeAll(store, 60)
-    await store.project()
+    const store = await openProjected(60, { ends: [0, 1_000] })
     const first = await store.list(1_000)
     expect(idsOf(first)).toEqual(firstIds(store.log.slice(0, 2)))
     if (first.is !== 'page') return expect.unreachable()
@@ -253,9 +239,7 @@ describe('a consistency token of several partitions', () => {
     ] as [Partition, Offset][])
 
   it('must be reached in each of them before a page, though Redis could fill it', async () => {
-    const store = await openLister()
-    await writeAll(store, 100)
-    await store.project()
+    const store = await openProjected(100)
     const reached = new Map(store.log.map((claims, p) => [p as Partition, offsetOf(claims.length - 1)]))
     expect(idsOf(await store.list(3, undefined, reached))).toEqual(firstIds(store.log).slice(0, 3))
     for (const partition of [0, 5, 11])
@@ -263,9 +247,7 @@ describe('a consistency token of several partitions', () => {
   })
 
   it('must be reached in each of them before a read has a result', async () => {
-    const store = await openLister()
-    await writeAll(store, 100)
-    await store.project()
+    const store = await openProjected(100)
     const reached = new Map(store.log.map((claims, p) => [p as Partition, offsetOf(claims.length - 1)]))
     expect(await store.reader.read(newPlant(1n).id, reached)).toMatchObject({ is: 'plant' })
     expect(await store.reader.read(newPlant(100n).id, reached)).toEqual({ is: 'noSuchPlant' })

@@ -1,5 +1,5 @@
 import type { Kafka } from '../../event-log/connection.ts'
-import type { TopicSettings } from '../../event-log/topic.ts'
+import type { TopicSettings } from '../../event-log/topic-configuration.ts'
 import type { PlantId } from '../../plant/plant.ts'
 import type { Claim, LogRecord } from '../../plant/plant-created.ts'
 import type { Offset, Partition } from '../../plant/position.ts'

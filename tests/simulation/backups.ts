@@ -29,7 +29,7 @@ const [LOST, REPEATED, CRASHED, FOREIGN, INTERRUPTED] = [0.05, 0.05, 0.02, 0.02,
 const OPEN = { partition: 0 as Partition, from: FIRST, end: FIRST }
 const OTHER_PARTITIONS = [1, 3, 5]
 
-/** How likely a killed run and a record of another program are, before each request. */
+/** The probabilities of a killed run and of a record of another program, before each request. */
 type Faults = { crash: number; foreign: number }
 
 const progress = { onStart() {}, onRead() {} }
@@ -395,7 +395,7 @@ export function createBackups({
       )
     },
 
-    /** After the last fault: the log is backed up, restored, moved, and told apart from another one. */
+    /** After the last fault: the log is backed up, restored, moved, and distinguished from another one. */
     async settle(random: Random): Promise<void> {
       while (running?.alive) await flushPromises()
       const process = newProcess('backup')

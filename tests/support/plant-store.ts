@@ -20,7 +20,7 @@ const PARTITIONS = 6
 const START_TIMEOUT_MS = 60_000
 const STOP_GRACE_MS = 10_000
 
-/** The Kafka and the Redis of a store: those of the test run, unless others are given. */
+/** The Kafka and the Redis of a store; without them, the stores of the test run. */
 export type Environment = { kafkaBrokers?: string; redisUrl?: string; redis?: RedisSettings }
 type Settings = Record<string, string>
 export type RunningService = RunningProcess & { opsUrl: string; logFile: string }

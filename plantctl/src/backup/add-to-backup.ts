@@ -13,7 +13,7 @@ import type { BackupFile, Manifest, PartitionBackup } from './manifest.ts'
 
 export type RecordToBackUp = LogRecord & { raw: RawRecord }
 
-/** What a backup asks of the log. */
+/** The requests of a backup to the log. */
 export type BackedUpLog = {
   topic: string
   readGroups(): Promise<{ groups: ReadonlyMap<string, GroupOffsets>; areAll: boolean }>
@@ -109,7 +109,7 @@ export async function addToBackup(
   }
 }
 
-/** What became of the topic of a backup that the log does not continue. A restored topic continues it with another id. */
+/** The fate of the topic of a backup that the log does not continue. A restored topic continues it with another id. */
 function changeOf(before: Manifest['topicId'] | undefined, now: TopicId | undefined): string {
   if (!before || !now) return 'it is another log, or has lost its end'
   return before === now ? 'it has lost its end' : 'it was recreated, or is another topic'

@@ -214,7 +214,7 @@ export function preconditionErrorOf(error: unknown, resources: Resources): unkno
   return refusal === undefined ? error : new PreconditionError(refusal, 'not-authorized')
 }
 
-/** The partition has no leader, so nobody knows where it ends. */
+/** The partition has no leader, so its end is unknown. */
 export class NoLeader extends Error {
   override name = 'NoLeader'
   readonly type = 'LEADER_NOT_AVAILABLE'

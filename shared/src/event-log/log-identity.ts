@@ -9,7 +9,7 @@ import { PreconditionError } from '../runtime/failures.ts'
 export type { TopicId }
 
 /**
- * The id of the topic, if brokers report ids, and the next offset to be written in each partition. Nobody knows that of a
+ * The id of the topic, if brokers report ids, and the next offset to be written in each partition: unknown for a
  * partition without a leader.
  */
 export type KnownEnds = { topicId: TopicId | undefined; ends: readonly (Offset | undefined)[] }
@@ -34,8 +34,8 @@ export function assertSameTopic(before: TopicId | undefined, now: TopicId | unde
 }
 
 /**
- * Throws a PreconditionError when a log with these ends cannot be the one that these checkpoints come from. An end that
- * nobody knows proves nothing.
+ * Throws a PreconditionError when a log with these ends cannot be the one that these checkpoints come from. An
+ * unknown end proves nothing.
  */
 export function assertWithinBounds(
   checkpoints: Iterable<readonly [Partition, Checkpoint]>,

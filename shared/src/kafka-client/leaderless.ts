@@ -1,12 +1,12 @@
 import type { RequestDefinition } from './topic-ids.ts'
 
-// kafkajs takes metadata as an error as long as any partition has no leader: one such partition then stops whoever reads
-// or writes any of the others.
+// kafkajs takes metadata as an error as long as any partition has no leader: one such partition then stops the readers
+// and writers of all others.
 
 const METADATA = 3
 const NO_LEADER = -1
 const AGAIN_AFTER_MS = 500
-/** Where a consumer starts in a partition whose offsets nobody knows; the readers here seek. */
+/** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
 
 type Call = ReturnType<ReturnType<RequestDefinition<unknown>['protocol']>>

@@ -23,7 +23,10 @@ export type StatusSource = TopicSettings & {
 /** `refused`: the reason why they are not known, with the remedy. */
 type KnownReaders = Readers & { refused?: string }
 
-const NO_READERS: Readers = { projectorState: '', projectors: [], apis: [], replays: [], rebuilds: [] }
+const NO_READERS: Readers = {
+  ...{ projectorState: '', undecodable: [] },
+  ...{ projectors: [], apis: [], replays: [], rebuilds: [] },
+}
 
 /**
  * Reads the state of read model, log and readers, once each; log and readers after the read model. A part that cannot be

@@ -6,8 +6,10 @@ import { HttpError } from '../../services/api/src/http/errors.ts'
 import { OtherNumber, parseJsonBody } from '../../services/api/src/http/request-body.ts'
 import { decodeCursor, encodeCursor } from '../../services/api/src/read-plants/cursor.ts'
 import { formatTokenEntry, parseTokenEntries } from '../../shared/src/access/token-entry.ts'
-import { type DecodedRecord, keepCommitted } from '../../shared/src/kafka-client/fetched-records.ts'
+import { type DecodedRecord, keepCommitted, undecodableIn } from '../../shared/src/kafka-client/fetched-records.ts'
 import { kafkajs, kafkajsModule } from '../../shared/src/kafka-client/kafkajs.ts'
+import { decompressLz4 } from '../../shared/src/kafka-client/lz4.ts'
+import { decompressSnappy } from '../../shared/src/kafka-client/snappy.ts'
 import { decodeEntry, EntryError, encodeEntry } from '../../shared/src/plant/entry.ts'
 import { readCanonical, version1 } from '../../shared/src/plant/payload.ts'
 import { parsePlantId } from '../../shared/src/plant/plant.ts'
@@ -104,18 +106,31 @@ const decodeFetched = kafkajsModule('src/protocol/requests/fetch/v4/decodeMessag
 /** The error codes that a codec throws for bytes that it cannot decompress. */
 const CODEC_ERROR = /^(Z_|ZSTD_|ERR_|HPE_)/
 
-/** The records of a fetch are decoded and read, or rejected with a RangeError or by the codec. */
+/** The records of a fetch are decoded and read, or the first batch is reported, by a RangeError or an error of its codec. */
 export async function recordBatches(bytes: Buffer): Promise<void> {
-  const records = await committedRecords(bytes).catch((error: Error & { code?: string }) => error)
-  if (records instanceof Error) {
-    const isDeclared = records instanceof RangeError || records instanceof kafkajs.KafkaJSError
-    assert.ok(isDeclared || CODEC_ERROR.test(records.code ?? ''), records)
+  const records = await committedRecords(bytes)
+  const cause = undecodableIn(records)?.cause as (Error & { code?: string }) | undefined
+  if (cause !== undefined) {
+    const isDeclared = cause instanceof RangeError || cause instanceof kafkajs.KafkaJSError
+    assert.ok(isDeclared || CODEC_ERROR.test(cause.code ?? ''), cause)
     return
   }
   for (const { offset, key, value, headers = {} } of records) {
     readRecord({ offset: Number(offset) as never, key, value, headers }, 0 as Partition, 1)
   }
 }
+
+const MAX_DECOMPRESSED_BYTES = 10_000
+
+/** Bytes are decompressed up to the limit, or rejected with a RangeError. */
+function decompressed(bytes: Buffer, decompress: typeof decompressLz4): void {
+  const output = thrownBy(() => decompress(bytes, MAX_DECOMPRESSED_BYTES))
+  if (output instanceof Error) assert.ok(output instanceof RangeError, output)
+  else assert.ok(output.length <= MAX_DECOMPRESSED_BYTES)
+}
+
+export const lz4 = (bytes: Buffer): void => decompressed(bytes, decompressLz4)
+export const snappy = (bytes: Buffer): void => decompressed(bytes, decompressSnappy)
 
 async function committedRecords(bytes: Buffer): Promise<DecodedRecord[]> {
   const size = Buffer.alloc(4)

@@ -9,6 +9,8 @@ import type { Network } from './network.ts'
 import type { Random } from './random.ts'
 
 const MAX_RECORDS = 5
+/** One of this many offsets is a batch that a replica has damaged. */
+const DAMAGED_EVERY = 3
 
 export type SimulatedFollower = ReturnType<typeof createSimulatedFollower>
 
@@ -53,7 +55,8 @@ export function createSimulatedFollower(
     if (cursor.next > log.end(partition)) cursor.next = FIRST
     const stray = !isCalm && random.chance(0.05) ? (random.below(log.end(partition) + 1) as Offset) : undefined
     const delivery = log.fetch(partition, stray ?? cursor.next, 1 + random.below(MAX_RECORDS))
-    return delivery && { delivery, epoch: cursor.epoch }
+    const isDamaged = stray !== undefined && stray % DAMAGED_EVERY === 0
+    return delivery && { delivery: isDamaged ? undecodable(delivery) : delivery, epoch: cursor.epoch }
   }
 
   return {
@@ -86,7 +89,7 @@ export function createSimulatedFollower(
       if (response === undefined || response.epoch !== cursor.epoch) return
       const { delivery } = response
       const after = (delivery.last + 1) as Offset
-      if (delivery.records.length === 0) {
+      if (delivery.records.length === 0 && delivery.undecodable === undefined) {
         // The consumer passes control records and only reports them.
         cursor.next = after
         void partitionCursors.deliver(partition, () => delivery)
@@ -98,8 +101,19 @@ export function createSimulatedFollower(
         .deliver(partition, () => (cursor.epoch === epoch ? delivery : undefined))
         .then((reached) => {
           cursor.busy = false
-          if (reached !== undefined && reached >= delivery.last && cursor.epoch === epoch) cursor.next = after
+          const isPassed = delivery.undecodable === undefined && reached !== undefined && reached >= delivery.last
+          if (isPassed && cursor.epoch === epoch) cursor.next = after
         })
     },
+  }
+}
+
+function undecodable({ requested, end }: Delivery): Delivery {
+  return {
+    requested,
+    last: requested,
+    end,
+    records: [],
+    undecodable: { offset: requested, codec: '', cause: undefined },
   }
 }

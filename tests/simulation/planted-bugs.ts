@@ -469,6 +469,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
     ['if (!cursor.verified && delivery.last >= checkpoint.offset) {', 'if (!cursor.verified) {'],
   ),
+  bug('a batch that cannot be decoded is skipped', protocol('checkpoint'), [
+    "if (delivery.undecodable !== undefined) return { do: 'wait', batch: delivery.undecodable }",
+    '',
+  ]),
+  bug('a batch that cannot be decoded is not fetched again', POSITIONS, [
+    "if (decision.do === 'wait') return waitFor(partition, cursor, decision.batch)",
+    "if (decision.do === 'wait') return source.pause(partition)",
+  ]),
   bug('a failed start is not retried', POSITIONS, ['if (failed.size === 0) return', 'if (failed.size >= 0) return']),
   rare(
     327,

@@ -5,6 +5,7 @@ export const noTail: ClaimIndex['tail'] = {
   start() {},
   assigned: () => undefined,
   problems: () => [],
+  undecodable: () => [],
   verified: Promise.resolve(),
   reloadCheckpoints() {},
   updateEnds() {},

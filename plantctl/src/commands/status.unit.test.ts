@@ -65,7 +65,10 @@ function storeOf(count: number, changes: Partial<StoreStatus> = {}): StoreStatus
     partitions: allPartitions(count).map((partition) =>
       partitionAt(partition, { live: stateAt(6, { partitions: count }) }),
     ),
-    readers: { projectorState: 'Stable', projectors: [member], apis: [member], replays: [], rebuilds: [] },
+    readers: {
+      ...{ projectorState: 'Stable', undecodable: [] },
+      ...{ projectors: [member], apis: [member], replays: [], rebuilds: [] },
+    },
     broken: [],
     table: undefined,
     warnings: [],
@@ -90,6 +93,9 @@ const readersWith = (changes: Partial<StoreStatus['readers']>) =>
 describe('the assessment', () => {
   it('finds no problem in a store that is read and projected', () => {
     expect(assess(storeOf(12))).toEqual({ problems: [], notices: [] })
+    // A projector has passed the batch, and commits it soon.
+    const undecodable = [{ partition: 3 as Partition, offset: 6 as Offset }]
+    expect(assess(readersWith({ undecodable })).problems).toEqual([])
     // A small lag is normal after a write.
     expect(assess(storeWith({ end: 500 as Offset })).problems).toEqual([])
   })
@@ -105,6 +111,11 @@ describe('the assessment', () => {
       'a partition has no projector',
       readersWith({ projectors: [{ id: '', clientId: 'p', host: 'h', partitions: allPartitions(10) }] }),
       /no projector reads partitions 10-11/,
+    ],
+    [
+      'a batch cannot be decoded',
+      readersWith({ undecodable: [{ partition: 3 as Partition, offset: 7 as Offset }] }),
+      /^partition 3 cannot be read from offset 7 on: .*another replica.*backup/,
     ],
     ['the read model is far behind', storeWith({ end: 10_008 as Offset }), /10,001 records behind the log/],
     [

@@ -3,7 +3,9 @@ import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { createThrowawayGroups, groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { REPLAY_FETCHES } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { undecodableError } from '@plant-store/shared/event-log/undecodable.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import type { LogPosition } from '@plant-store/shared/plant/position.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { type LogSource, logReader } from '../store/read-log.ts'
@@ -27,7 +29,8 @@ export function rebuildStore(
     follow(sink, only) {
       const { groupId, deleteAll } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
       const fetching = { ...REPLAY_FETCHES, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
-      const follower = createFollower({ ...common, ...sink, ...fetching, groupId, only, haltsWhenRefused: true })
+      const ending = { haltsWhenRefused: true, onUndecodable: (at: LogPosition) => sink.onHalt(undecodableError(at)) }
+      const follower = createFollower({ ...common, ...sink, ...fetching, ...ending, groupId, only })
       return {
         ...follower,
         async close() {

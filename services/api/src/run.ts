@@ -68,7 +68,7 @@ async function start(context: ServiceContext): Promise<void> {
     passed: () => new Map(allPartitions(partitions).map((partition) => [partition, claimIndex.passed(partition)])),
     updateEnds: tail.updateEnds,
     problems: () => [...readModel.problems(), ...claimIndex.problems()],
-    notices: () => [...lanes.problems(), ...appender.throttling()],
+    notices: () => [...claimIndex.notices(), ...lanes.problems(), ...appender.throttling()],
   })
   const readOptions = { log, time: systemTime, deadlineMs: settings.READ_DEADLINE_MS }
   const { app, admission } = await createApp({

@@ -1,5 +1,6 @@
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
+import { undecodableText } from '@plant-store/shared/event-log/undecodable.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -124,7 +125,11 @@ export function createProjector(options: ProjectorOptions) {
     checkpoints,
 
     /** The reasons why records are not applied at the moment; empty when they are. */
-    problems: (): string[] => [...follower.problems(), ...comparing.problems()],
+    problems: (): string[] => [
+      ...follower.problems(),
+      ...follower.undecodable().map(undecodableText),
+      ...comparing.problems(),
+    ],
 
     async close(): Promise<void> {
       await Promise.all([comparing.close(), committing.close(), follower.close()])

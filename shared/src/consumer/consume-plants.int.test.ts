@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
+import { appendUndecodable, keepCompression } from '../../../tests/support/compressed-records.ts'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { MAX_INT64, MIN_INT64, newPlant } from '../../../tests/support/generated-plants.ts'
@@ -12,6 +13,7 @@ import { type NewRecord, parseTraceparent, plantCreated, type Traceparent } from
 import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
 import type { ParkedRecord } from './plant-record.ts'
+import { replayPlants } from './replay-plants.ts'
 
 const eventIdsOf = (records: readonly NewRecord[]) => records.map(({ headers }) => String(headers.ce_id)).sort()
 const newEventId = () => randomUUID() as EventId
@@ -33,6 +35,23 @@ describe('a consumer of plants', () => {
       expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
     }
     expect(consumer.problems()).toEqual([])
+  })
+
+  it('waits at a batch that cannot be decoded, says so, and receives the plants of other partitions', async () => {
+    const topic = await openTopic(2)
+    await keepCompression(topic)
+    await appendUndecodable(topic.topic, 0 as Partition)
+    const consumer = await consumeInto(topic.topic)
+    const others = (await topic.append(20)).filter(({ partition }) => partition === 1)
+    await eventually(() => expect(consumer.events.map(({ eventId }) => eventId).sort()).toEqual(eventIdsOf(others)))
+    await eventually(() =>
+      expect(consumer.problems()).toEqual([expect.stringMatching(/^partition 0 cannot be read from offset 0 on/)]),
+    )
+    const replay = replayPlants({
+      ...{ brokers: inject('kafkaBrokers').split(','), topic: topic.topic, log: quietLog },
+      onPlantCreated() {},
+    })
+    await expect(replay).rejects.toMatchObject({ name: 'PlantConsumerError', code: 'undecodable-batch' })
   })
 
   it('continues at the position of its group with empty first claims', async () => {

@@ -10,6 +10,7 @@ import { type LogFault, PreconditionError } from '../runtime/failures.ts'
  * - `topic-truncated`: the topic has lost its first events, so that the first claims are not known.
  * - `partitions-changed`: the partition count of the topic has changed, and ids have moved.
  * - `another-log`: the topic does not contain what was read from it before.
+ * - `undecodable-batch`: a replay has come to a batch that cannot be decoded.
  * - `first-claims`: the stored first claims cannot be used.
  * - `unexpected`: an error in this package; see its cause.
  */

@@ -3,6 +3,7 @@ import { createFollower } from '../event-log/follow.ts'
 import { readGroupOffsets } from '../event-log/groups.ts'
 import { assertWithinBounds, type KnownEnds, partitionsChanged } from '../event-log/log-identity.ts'
 import { type LogEnds, readKnownEnds } from '../event-log/topic.ts'
+import { undecodableText } from '../event-log/undecodable.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { repeat } from '../runtime/retry.ts'
@@ -184,7 +185,11 @@ export function createPlantConsumer(
   return {
     lag: () => follower.lag(delivered()),
     positions: () => new Map([...processed()].map(([partition, { offset }]) => [partition, after(offset)])),
-    problems: () => [...follower.problems(), ...repeated.flatMap(({ problems }) => problems())],
+    problems: () => [
+      ...follower.problems(),
+      ...follower.undecodable().map(undecodableText),
+      ...repeated.flatMap(({ problems }) => problems()),
+    ],
     async pause() {
       isPaused = true
       follower.pause()

@@ -1,6 +1,7 @@
 import { createFollower } from '../event-log/follow.ts'
 import { createThrowawayGroups, groupPrefix } from '../event-log/groups.ts'
 import { readEnds, TABLE } from '../event-log/topic.ts'
+import { undecodableText } from '../event-log/undecodable.ts'
 import { type Row, type TableRecord, tableRecordReader } from '../plant/plant-stored.ts'
 import { after, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
@@ -95,7 +96,7 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     get: (id) => plants.get(id),
     [Symbol.iterator]: () => plants.values(),
     ready: ready.promise,
-    problems: follower.problems,
+    problems: () => [...follower.problems(), ...follower.undecodable().map(undecodableText)],
     close: () => {
       closing ??= end()
       return closing

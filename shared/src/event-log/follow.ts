@@ -1,4 +1,5 @@
 import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
+import { undecodableIn } from '../kafka-client/fetched-records.ts'
 import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
@@ -13,6 +14,7 @@ import { createPartitionCursors, type PartitionCursorsOptions, type RecordSink }
 import { createThrottling } from './throttling.ts'
 import { checkLedPartitions } from './topic.ts'
 import type { TopicSettings } from './topic-configuration.ts'
+import { undecodableMetadata } from './undecodable.ts'
 
 /** A record as a fetch returns it, with the timestamp of its producer or of the broker (ms since 1970). */
 export type FetchedRecord = StoredRecord & { timestampMs: number }
@@ -81,7 +83,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   let failure: string | undefined
   let groupId: string | undefined
   const backOff = createBackOff(RESTART)
-  const committed = new Map<Partition, Offset>()
+  const committed = new Map<Partition, { offset: Offset; metadata: string }>()
   /** The highest end of each partition that was seen. */
   const knownEnds = new Map<Partition, Offset>()
   /** The partitions that are paused until their next seek. */
@@ -136,8 +138,16 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   function deliveryOf(batch: Batch, partition: Partition): Delivery<R> {
     const end = offsetOf(batch.highWatermark)
     updateEnd(partition, end)
+    const requested = offsetOf(batch.fetchedOffset)
+    const undecodable = undecodableIn(batch.messages)
+    if (undecodable !== undefined) {
+      // The offset may be damaged, too, and a broker that cannot read its log reports no end.
+      const offset = Math.max(requested, Number(undecodable.offset)) as Offset
+      const known = Math.max(end, after(requested)) as Offset
+      return { requested, last: requested, end: known, records: [], undecodable: { ...undecodable, offset } }
+    }
     return {
-      requested: offsetOf(batch.fetchedOffset),
+      requested,
       last: offsetOf(batch.lastOffset()),
       end,
       records: batch.messages.map((decoded) => {
@@ -166,8 +176,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       isRunning() && !isStale() ? deliveryOf(batch as Batch, partition) : undefined,
     )
     const reached = await withHeartbeats(heartbeat, delivered)
-    const last = offsetOf(batch.lastOffset())
-    if (reached !== undefined && reached >= last) resolveOffset(String(last))
+    // No reader reaches the offset of a batch that cannot be decoded.
+    if (reached !== undefined && reached >= Number(batch.lastOffset())) resolveOffset(batch.lastOffset())
     // kafkajs fetches again when all batches of a fetch are done.
     await nextFetch
   }
@@ -276,7 +286,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     verified: cursors.verified,
     reloadCheckpoints: cursors.reloadCheckpoints,
 
-    /** The reasons why the log is not followed; empty when all partitions advance. */
+    undecodable: cursors.undecodable,
+    /** The other reasons why the log is not followed; empty when all partitions advance. */
     problems(): string[] {
       return [...(failure === undefined ? [] : [`kafka: ${failure}`]), ...throttling.problems(), ...cursors.problems()]
     },
@@ -322,18 +333,24 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       )
     },
 
-    /** Commits how far each partition was read, if that has changed. Only lag tools read it. */
+    /**
+     * Commits how far each partition was read, and the batch that it cannot pass, if that has changed. Only lag tools and
+     * the status read it.
+     */
     async commitForLagTools(): Promise<void> {
-      const passed = [...(cursors.assigned() ?? [])].flatMap(([partition, checkpoint]) =>
-        checkpoint === undefined || checkpoint.offset <= (committed.get(partition) ?? BEFORE_FIRST)
-          ? []
-          : [{ partition, offset: checkpoint.offset }],
-      )
+      const undecodable = cursors.undecodable()
+      const passed = [...(cursors.assigned() ?? [])].flatMap(([partition, checkpoint]) => {
+        const metadata = undecodableMetadata(undecodable.find((one) => one.partition === partition)?.offset)
+        const before = committed.get(partition) ?? { offset: BEFORE_FIRST, metadata: '' }
+        if (checkpoint === undefined) return []
+        const { offset } = checkpoint
+        return offset > before.offset || metadata !== before.metadata ? [{ partition, offset, metadata }] : []
+      })
       if (passed.length === 0) return
       await consumer.commitOffsets(
-        passed.map(({ partition, offset }) => ({ topic, partition, offset: String(after(offset)) })),
+        passed.map(({ offset, ...others }) => ({ topic, ...others, offset: String(after(offset)) })),
       )
-      for (const { partition, offset } of passed) committed.set(partition, offset)
+      for (const { partition, ...one } of passed) committed.set(partition, one)
     },
 
     async close(): Promise<void> {

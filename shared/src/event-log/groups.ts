@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Admin, Kafka } from 'kafkajs'
 import { kafkajs, type MoreOffsets } from '../kafka-client/kafkajs.ts'
-import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
+import { type LogPosition, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { Refused, refusalOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
+import { undecodableOf } from './undecodable.ts'
 
 /**
  * One process in a group, and the partitions that it is assigned: undefined when another program has assigned them. The
@@ -132,7 +133,15 @@ export async function readReaders(kafka: Kafka, topic: string) {
       return found.flatMap(({ members }) => members)
     }
     const [projectors] = await describeGroups(admin, [projectorGroup(topic)], topic)
+    const committed = await fetchGroupOffsets(admin, projectorGroup(topic), topic).catch((error: { type?: string }) => {
+      if (error.type === 'UNKNOWN_TOPIC_OR_PARTITION') return []
+      throw error
+    })
     return {
+      /** The batches that no projector can decode, as the last one has committed it. */
+      undecodable: [...committed].flatMap(([partition, { metadata }]): LogPosition[] =>
+        undecodableOf(partition, metadata),
+      ),
       /** Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. */
       projectorState: projectors?.state ?? 'Dead',
       projectors: projectors?.members ?? [],

@@ -1,12 +1,20 @@
 import type { LogRecord } from '../plant/plant-created.ts'
-import type { Offset, Partition } from '../plant/position.ts'
-import { type Checkpoint, type Delivery, decideDelivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
-import { PreconditionError } from '../runtime/failures.ts'
+import type { LogPosition, Offset, Partition } from '../plant/position.ts'
+import {
+  type Checkpoint,
+  type Delivery,
+  decideDelivery,
+  outOfBounds,
+  seekOffset,
+  type UndecodableBatch,
+} from '../protocol/checkpoint.ts'
+import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
 import { reasonOf } from './broker-errors.ts'
 import { anotherLog, partitionsChanged, SERVICE_REMEDY } from './log-identity.ts'
+import { undecodableText } from './undecodable.ts'
 
 /** Receives the records of a log, and knows the checkpoint to continue from. */
 export type RecordSink<R extends LogRecord = LogRecord> = {
@@ -23,6 +31,8 @@ export type RecordSink<R extends LogRecord = LogRecord> = {
    * records in another way. It must not reject.
    */
   rest?(partition: Partition): Promise<Checkpoint>
+  /** Called at each attempt to read a batch that cannot be decoded, in place of a warning in the log. */
+  onUndecodable?(position: LogPosition): void
   /** Called once, when the log can no longer be followed. */
   onHalt(error: Error): void
 }
@@ -51,6 +61,8 @@ type PartitionCursor = {
   queue: Promise<void>
   /** The reason why the partition does not advance. */
   problem: string | undefined
+  /** The first offset of the batch that it cannot pass. */
+  undecodable: Offset | undefined
   backOff: BackOff
 }
 
@@ -75,7 +87,7 @@ export type PartitionCursorsOptions = {
  * twice, or applied from another log.
  */
 export function createPartitionCursors<R extends LogRecord>(
-  { checkpointOf, onRecords, rest, onHalt }: RecordSink<R>,
+  { checkpointOf, onRecords, rest, onUndecodable, onHalt }: RecordSink<R>,
   source: RecordSource,
   { partitions, time, log, retry = RETRY, remedy = SERVICE_REMEDY }: PartitionCursorsOptions,
 ) {
@@ -144,6 +156,7 @@ export function createPartitionCursors<R extends LogRecord>(
     if (cursor.checkpoint !== from) return
     cursor.checkpoint = checkpoint
     cursor.problem = undefined
+    cursor.undecodable = undefined
     cursor.verified = checkpoint.eventId === ''
     cursor.epoch++
     source.seek(partition, seekOffset(checkpoint))
@@ -170,6 +183,9 @@ export function createPartitionCursors<R extends LogRecord>(
     if (decision.do === 'halt') return halt(decision.reason, partition)
     if (decision.do === 'seek') return source.seek(partition, seekOffset(checkpoint))
     if (decision.do === 'confirmEnd') return confirmEnd(partition, cursor)
+    if (decision.do === 'wait') return waitFor(partition, cursor, decision.batch)
+    // The record at the checkpoint may come alone before the batch is fetched again.
+    if (decision.checkpoint.offset >= (cursor.undecodable ?? Number.POSITIVE_INFINITY)) cursor.undecodable = undefined
     if (!cursor.verified && delivery.last >= checkpoint.offset) {
       cursor.verified = true
       resolveIfAllVerified()
@@ -185,6 +201,18 @@ export function createPartitionCursors<R extends LogRecord>(
     await loadCheckpoints(new Map([[partition, cursor]]))
   }
 
+  /** Another leader may have the batch undamaged. */
+  function waitFor(partition: Partition, cursor: PartitionCursor, { offset, codec, cause }: UndecodableBatch): void {
+    cursor.undecodable = offset
+    cursor.problem = undefined
+    const retryInMs = cursor.backOff.nextMs()
+    const details = { partition, offset, codec, cause: messageOf(cause), retryInMs }
+    if (onUndecodable === undefined) log.warn(details, undecodableText({ partition, offset }))
+    else onUndecodable({ partition, offset })
+    source.pause(partition)
+    void resumeAfter(retryInMs, partition, cursor)
+  }
+
   async function apply(
     partition: Partition,
     cursor: PartitionCursor,
@@ -195,7 +223,7 @@ export function createPartitionCursors<R extends LogRecord>(
     try {
       const reached = await onRecords(partition, records, next, from)
       cursor.problem = undefined
-      cursor.backOff.reset()
+      if (next.offset > from.offset) cursor.backOff.reset()
       if (reached !== next) return moveTo(partition, cursor, from, reached)
       // Unless the checkpoint is being reloaded.
       if (cursor.checkpoint === from) cursor.checkpoint = next
@@ -239,6 +267,7 @@ export function createPartitionCursors<R extends LogRecord>(
           epoch: 0,
           queue: Promise.resolve(),
           problem: undefined,
+          undecodable: undefined,
           backOff: createBackOff(retry),
         })
         source.pause(partition)
@@ -309,7 +338,13 @@ export function createPartitionCursors<R extends LogRecord>(
       }
     },
 
-    /** The reasons why partitions do not advance; empty when all do. */
+    /** The batches that cannot be decoded, at which partitions wait. */
+    undecodable: (): LogPosition[] =>
+      [...(cursors ?? [])].flatMap(([partition, { undecodable: offset }]) =>
+        offset === undefined ? [] : [{ partition, offset }],
+      ),
+
+    /** The other reasons why partitions do not advance; empty when all do. */
     problems(): string[] {
       if (cursors === undefined) return ['waiting for the group to be joined']
       const stuck = new Map<string, Partition[]>()

@@ -7,6 +7,7 @@ import type { EventId } from '../plant/event-id.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
 import type { Checkpoint, Delivery } from '../protocol/checkpoint.ts'
+import type { Log } from '../runtime/log.ts'
 import { systemTime } from '../runtime/time.ts'
 import { createPartitionCursors, type RecordSink } from './partition-cursors.ts'
 
@@ -31,17 +32,19 @@ function deliveryOf(requested: number, last: number): Delivery {
 async function openCursor(
   { checkpointOf = async () => at(4), ...sink }: Pick<RecordSink, 'onRecords' | 'rest'> & Partial<RecordSink>,
   leader = { end: 100 },
+  log: Log = quietLog,
 ) {
   const sought: Offset[] = []
   const halts: Error[] = []
   const cursors = createPartitionCursors(
     { ...sink, checkpointOf, onHalt: (error) => halts.push(error) },
     { pause() {}, seek: (_partition, offset) => sought.push(offset), ends: async () => [leader.end as Offset] },
-    { partitions: 1, time: systemTime, log: quietLog },
+    { partitions: 1, time: systemTime, log },
   )
   cursors.assign([P])
   await eventually(() => expect(sought).toEqual([4]))
-  return { deliver: (delivery: Delivery) => cursors.deliver(P, () => delivery), sought, halts }
+  const { undecodable } = cursors
+  return { deliver: (delivery: Delivery) => cursors.deliver(P, () => delivery), undecodable, sought, halts }
 }
 
 it('a delivery from before a move of the cursor is dropped: its end may be before the new checkpoint', async () => {
@@ -130,6 +133,40 @@ it('a partition without a leader is followed once it has one, and only then comp
   await eventually(() =>
     expect(halts).toEqual([expect.objectContaining({ message: expect.stringMatching(/another log/) })]),
   )
+})
+
+it.each([
+  ['after the checkpoint', 5],
+  ['that has the event of the checkpoint', 4],
+])('a batch %s that cannot be decoded is fetched again, until it can', async (_where, offset) => {
+  const waits: number[] = []
+  const warn = ({ retryInMs }: { retryInMs: number }) => void waits.push(retryInMs)
+  const event = claimAt(4)
+  const { deliver, undecodable, sought, halts } = await openCursor(
+    {
+      checkpointOf: async () => at(4, event.claim?.eventId),
+      onRecords: async (_partition, _records, next) => next,
+    },
+    { end: 100 },
+    { ...quietLog, warn } as unknown as Log,
+  )
+  // A fetch starts at the checkpoint, so its event may come alone, and the batch in the next fetch.
+  const eventAlone = { ...deliveryOf(4, 4), records: [event] }
+  const batch = { offset: offset as Offset, codec: 'LZ4', cause: new RangeError('damaged') }
+  const damaged = { ...deliveryOf(offset, offset), records: [], undecodable: batch }
+  for (const seeks of [1, 2, 3]) {
+    await vi.waitFor(() => expect(sought).toHaveLength(seeks), 5_000)
+    if (offset > 4) await deliver(eventAlone)
+    if (seeks > 1) expect(undecodable()).toEqual([{ partition: P, offset }])
+    expect(await deliver(damaged)).toBe(4)
+    expect(undecodable()).toEqual([{ partition: P, offset }])
+  }
+  expect([waits, sought]).toEqual([
+    [250, 500, 1_000],
+    [4, 4, 4],
+  ])
+  expect(await deliver({ ...deliveryOf(4, 9), records: [event, claimAt(9)] })).toBe(9)
+  expect([undecodable(), halts]).toEqual([[], []])
 })
 
 it('a partition whose checkpoint cannot be loaded delays no other, and starts when it can', async () => {

@@ -1,9 +1,10 @@
 import type { LogRecord } from '../plant/plant-created.ts'
-import { after, type Offset, type Partition } from '../plant/position.ts'
+import { after, type LogPosition, type Offset, type Partition } from '../plant/position.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { delay, type Time } from '../runtime/time.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
 import { createThrowawayGroups, groupPrefix } from './groups.ts'
+import { undecodableError } from './undecodable.ts'
 
 /** The range of a partition to read: from after a checkpoint to before `end`. */
 export type Range = { from: Checkpoint; end: Offset }
@@ -64,7 +65,8 @@ export function startWatchdog(time: Time, signal: AbortSignal, onStuck: () => vo
 /**
  * Reads ranges of the log and ends. Rejects when it makes no progress for a minute (Kafka is not reachable, or an open
  * transaction hides the records after it), with a PreconditionError when the topic is not as required, `from` is a
- * checkpoint of another log or Kafka refuses the user, and with the error that `onRecords` threw.
+ * checkpoint of another log, a batch cannot be decoded or Kafka refuses the user, and with the error that `onRecords`
+ * threw. If it follows, it waits for a batch that cannot be decoded.
  */
 export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Promise<void> {
   const { kafka, topic, ranges, onRecords, time, signal, follows = false } = options
@@ -79,12 +81,16 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   const isBusy = () => follows || callsInFlight > 0
   const { onAlive } = startWatchdog(time, watching.signal, () => ended.reject(stuck()), isBusy)
 
+  function onUndecodable(position: LogPosition): void {
+    if (remaining.has(position.partition)) ended.reject(undecodableError(position))
+  }
+
   const follower = createFollower({
     ...options,
     only: new Set(remaining.keys()),
     groupId: groups.groupId,
     haltsWhenRefused: true,
-    ...(follows ? FOLLOWING : REPLAY_FETCHES),
+    ...(follows ? FOLLOWING : { ...REPLAY_FETCHES, onUndecodable }),
     checkpointOf: async (partition) => checkpoints.get(partition) as Checkpoint,
     onHalt: ended.reject,
     async onRecords(partition, records, next) {

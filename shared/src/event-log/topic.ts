@@ -34,9 +34,8 @@ export type TopicKind = {
   /** The loss without the first records, and the remedy. */
   lost: string
 }
-/** With `uncompressed` the broker stores compressed batches of other producers in a form that every reader knows. */
-const COMPRESSION = 'compression.type'
-const UNREADABLE_COMPRESSIONS = ['lz4', 'snappy']
+/** With `uncompressed` every client can read what other producers compress, and its size is limited. */
+const [COMPRESSION, UNCOMPRESSED] = ['compression.type', 'uncompressed']
 /** The log. `lost` is for operators of the service; LOST_CLAIMS is for consumers. */
 const LOG: TopicKind = {
   required: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
@@ -61,7 +60,7 @@ const PRODUCTION = { 'min.insync.replicas': '2', 'unclean.leader.election.enable
 export async function createTopic(kafka: Kafka, topic: TopicSettings, kind: TopicKind = LOG): Promise<boolean> {
   return createConfigured(kafka, topic, (replicas) => {
     const production = replicas === PRODUCTION_REPLICAS ? PRODUCTION : {}
-    return new Map(Object.entries({ ...kind.required, [COMPRESSION]: 'uncompressed', ...production }))
+    return new Map(Object.entries({ ...kind.required, [COMPRESSION]: UNCOMPRESSED, ...production }))
   })
 }
 
@@ -226,28 +225,22 @@ function checkConfiguration(topic: string, configuration: Configuration, { requi
     .filter(([name, value]) => configuration.get(name) !== value)
     .map(([name, value]) => `set ${name} to ${value} (it is ${configuration.get(name)})`)
   if (wrong.length > 0) throw new PreconditionError(`topic ${topic} ${otherwise}: ${wrong.join(', ')}`)
-  const compression = configuration.get(COMPRESSION) ?? ''
-  if (UNREADABLE_COMPRESSIONS.includes(compression)) {
-    throw new PreconditionError(
-      `topic ${topic} is compressed with ${compression}, which no reader supports: set ${COMPRESSION} to uncompressed`,
-    )
-  }
 }
 
 function warningsOf(topic: string, configuration: Configuration, replicas: number): string[] {
   const copies = replicas === 1 ? '1 replica, enough to try things out' : `${replicas} replicas`
   const others = Object.entries(PRODUCTION).filter(([name, wanted]) => configuration.get(name) !== wanted)
   const batchBytes = Number(configuration.get(MAX_BATCH))
-  const unreadable = UNREADABLE_COMPRESSIONS.join(' or ')
+  const compression = configuration.get(COMPRESSION) ?? UNCOMPRESSED
   const warnings = [
     replicas < PRODUCTION_REPLICAS &&
       `it was created with ${copies}; use ${PRODUCTION_REPLICAS} in production, where a lost disk must lose nothing`,
     ...others.map(([name, wanted]) => `${name} is ${configuration.get(name)}: set it to ${wanted} in production`),
     batchBytes < 2 * MAX_APPEND_BYTES &&
       `${MAX_BATCH} is ${batchBytes}: under load larger batches are refused; set it to 1048588 or more`,
-    configuration.get(COMPRESSION) === 'producer' &&
-      `${COMPRESSION} is producer: one record that anybody compresses with ${unreadable} stops every ` +
-        'reader; set it to uncompressed',
+    compression !== UNCOMPRESSED &&
+      `${COMPRESSION} is ${compression}: a batch that has more than 64 MiB when it is decompressed would stop the readers of ` +
+        `its partition; set it to ${UNCOMPRESSED}`,
   ]
   return warnings.filter((warning) => warning !== false).map((warning) => `topic ${topic}: ${warning}`)
 }

@@ -1,4 +1,5 @@
 import { type ByteReader, createByteReader } from './byte-codec.ts'
+import { CODECS, MAX_BATCH_BYTES } from './decompress.ts'
 
 type Content = Buffer | null
 
@@ -35,10 +36,10 @@ export type DecodedRecord = {
   batchContext: BatchContext
 }
 
-/**
- * The parts of kafkajs that are used here: its codecs, its Decoder, and its decoder of the format before Kafka 0.11.
- */
-type LookUpCodec = (attributes: number) => { decompress(records: Buffer): Promise<Buffer> } | null
+/** A batch that cannot be decoded; `offset` is its first one. */
+export type UndecodableBatch = { offset: string; codec: string; cause: unknown }
+
+/** The parts of kafkajs that are used here: its Decoder, and its decoder of the format before Kafka 0.11. */
 type Decoder = {
   readInt32(): number
   canReadBytes(length: number): boolean
@@ -48,6 +49,13 @@ type DecoderClass = new (bytes: Buffer) => Decoder
 type DecodeMessageSet = (messages: Decoder, length: number) => Promise<DecodedRecord[]>
 
 export type DecodeRecords = (bytes: Buffer) => Promise<DecodedRecord[]>
+
+export const UNKNOWN_CODEC = 'unknown codec'
+
+/** As a record: kafkajs passes it on to the reader of its partition, and to no other one. */
+type Undecodable = Partial<DecodedRecord> & { undecodable: UndecodableBatch }
+/** kafkajs drops records from before the offset that it has requested. */
+const AFTER_ALL_OFFSETS = String(2n ** 63n - 1n)
 
 // Offsets of the fields of a record batch. The message sets before Kafka 0.11 share the first two.
 const LENGTH_AT = 8
@@ -72,33 +80,59 @@ const LOG_APPEND_TIME = 1
 const LOG_APPEND_TIME_BIT = 0x08
 const TRANSACTIONAL_BIT = 0x10
 const CONTROL_BIT = 0x20
+const CODEC_BITS = 0x07
 
 /**
- * Decodes the bytes that a fetch returns of a partition. The decoder of kafkajs 2.2.4 passes each record of a batch as
- * an argument of one call: a batch of some 120,000 records, which any producer may write, overflows the stack and stops
- * every reader for good.
+ * Decodes the bytes that a fetch returns of a partition, up to the first batch that cannot be decoded. If that is the
+ * first one, an Undecodable is all that it returns: kafkajs fetches all partitions of a leader together, and an error
+ * would stop each of them. The decoder of kafkajs 2.2.4 passes each record of a batch as an argument of one call: a
+ * batch of some 120,000 records, which any producer may write, overflows the stack.
  */
-export function recordsDecoder(
-  lookUpCodec: LookUpCodec,
-  Decoder: DecoderClass,
-  decodeMessageSet: DecodeMessageSet,
-): DecodeRecords {
-  const decodeBatch = batchDecoder(lookUpCodec)
+export function recordsDecoder(Decoder: DecoderClass, decodeMessageSet: DecodeMessageSet): DecodeRecords {
+  const decodeBatch = batchDecoder()
+
   return async (bytes) => {
-    if (bytes[MAGIC_AT] !== MAGIC) return decodeMessageSet(new Decoder(bytes), bytes.length)
+    const magic = bytes[MAGIC_AT] ?? 0
     const records: DecodedRecord[] = []
     let at = 0
-    while (bytes.length - at >= COUNTED_FROM) {
-      // In a damaged batch the length may be negative.
-      const end = at + Math.max(0, COUNTED_FROM + bytes.readInt32BE(at + LENGTH_AT))
-      // A fetch ends at its byte limit, which is most often within a batch.
-      if (end > bytes.length) break
-      for (const record of await decodeBatch(bytes.subarray(at, end))) records.push(record)
-      at = end
+    let decodedBytes = 0
+    try {
+      if (magic > MAGIC) throw new RangeError(`a record batch has the format ${magic}`)
+      if (magic < MAGIC) return await decodeMessageSet(new Decoder(bytes), bytes.length)
+      // The next fetch returns the rest: many small batches may hold very much.
+      while (bytes.length - at >= COUNTED_FROM && decodedBytes < MAX_BATCH_BYTES) {
+        // In a damaged batch the length may be negative.
+        const end = at + Math.max(0, COUNTED_FROM + bytes.readInt32BE(at + LENGTH_AT))
+        // A fetch ends at its byte limit, which is most often within a batch.
+        if (end > bytes.length) break
+        const decoded = await decodeBatch(bytes.subarray(at, end))
+        for (const record of decoded) records.push(record)
+        decodedBytes += decoded[0]?.batchContext.records.length ?? 0
+        at = end
+      }
+    } catch (cause) {
+      if (records.length === 0) return [undecodable({ ...headOf(bytes.subarray(at)), cause })]
     }
     return records
   }
 }
+
+function headOf(batch: Buffer): { offset: string; codec: string } {
+  const codec = CODECS[batch.length > RECORDS_AT ? codecOf(batch) : 0]?.name ?? UNKNOWN_CODEC
+  return { offset: batch.readBigInt64BE(FIRST_OFFSET_AT).toString(), codec }
+}
+
+export function undecodable(batch: UndecodableBatch): DecodedRecord {
+  const none = { offset: AFTER_ALL_OFFSETS, key: null, value: null, headers: {} }
+  const instead: Undecodable = { ...none, undecodable: batch }
+  return instead as DecodedRecord
+}
+
+const codecOf = (batch: Buffer) => batch.readInt16BE(ATTRIBUTES_AT) & CODEC_BITS
+
+/** The batch that a fetch of a partition has come to, if it cannot be decoded. */
+export const undecodableIn = ([first]: readonly object[]): UndecodableBatch | undefined =>
+  (first as Partial<Undecodable> | undefined)?.undecodable
 
 /** The same for responses up to version 11, where the length comes before the records. */
 export function sizedRecordsDecoder(decodeRecords: DecodeRecords) {
@@ -114,14 +148,15 @@ export function sizedRecordsDecoder(decodeRecords: DecodeRecords) {
  * contradict each other. Kafka lets such a batch through when its compression is the topic's; to read on would make up
  * records, and different ones in each reader. The checksum is not verified, as in kafkajs.
  */
-function batchDecoder(lookUpCodec: LookUpCodec): DecodeRecords {
+function batchDecoder(): DecodeRecords {
   const names: HeaderNames = []
   return async (batch) => {
     if (batch.length < RECORDS_AT) throw new RangeError(`a record batch has only ${batch.length} bytes`)
     const count = batch.readInt32BE(COUNT_AT)
-    const codec = lookUpCodec(batch.readInt16BE(ATTRIBUTES_AT))
+    const codec = CODECS[codecOf(batch)]
+    if (codec === undefined) throw new RangeError(`a record batch has the codec ${codecOf(batch)}`)
     const records = batch.subarray(RECORDS_AT)
-    const bytes = codec === null || count <= 0 ? records : await codec.decompress(records)
+    const bytes = count <= 0 ? records : await codec.decompress(records)
     return readRecords(createByteReader(bytes), count, contextOf(batch, bytes), names)
   }
 }

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { asKafkajs } from '../../../tests/support/as-kafkajs.ts'
-import { type DecodedRecord, headerListOf, headersOf } from './fetched-records.ts'
+import {
+  CODECS,
+  COMPRESSED_AT,
+  compressedEvents,
+  compressedRecords,
+} from '../../../tests/support/compressed-records.ts'
+import { type DecodedRecord, headerListOf, headersOf, undecodableIn } from './fetched-records.ts'
 import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
 
 /** kafkajs without the corrections. */
@@ -57,6 +63,11 @@ function fetchedBy(load: typeof kafkajsModule, batches: Buffer): Promise<Decoded
 }
 const fetched = (batches: Buffer) => fetchedBy(kafkajsModule, batches)
 const fetchedAsByKafkajs = async (batches: Buffer) => asKafkajs(await fetched(batches))
+const undecodable = async (batches: Buffer) => {
+  const records = await fetched(batches)
+  expect(records).toHaveLength(1)
+  return { ...undecodableIn(records), cause: undecodableIn(records)?.cause as Error }
+}
 const fetchedByOriginal = (batches: Buffer) => fetchedBy(original.load, batches)
 
 const FIELDS = { firstOffset: 1_000n, firstTimestamp: 1_795_281_883_402n, maxTimestamp: 1_795_281_883_999n }
@@ -143,6 +154,7 @@ it('reads the complete batches of a truncated fetch as kafkajs does', async () =
 })
 
 const LENGTH_AT = 8
+const MAGIC_AT = 16
 const COUNT_AT = 57
 const RECORDS_AT = 61
 
@@ -165,29 +177,80 @@ it('reads nothing of a fetch that ends within the header of its first batch', as
   for (let end = 0; end <= ATTRIBUTES_AT; end++) expect(await fetched(batch.subarray(0, end))).toEqual([])
 })
 
-it('rejects records that reach beyond the end of the batch', async () => {
+it('reports records that reach beyond the end of the batch', async () => {
   const oneMore = await batchOf([{ value: one }])
   oneMore.writeInt32BE(2, COUNT_AT)
-  await expect(fetched(oneMore)).rejects.toThrow('end within a value')
+  expect((await undecodable(oneMore)).cause.message).toContain('end within a value')
   // The last byte is the value of the only header, the byte before it the length of that value.
   const longer = await batchOf([{ headers: [['a', one]] }])
   longer[longer.length - 2] = 2 << 1
-  await expect(fetched(longer)).rejects.toThrow('end within a value')
+  expect((await undecodable(longer)).cause.message).toContain('end within a value')
 })
 
-it('rejects a record whose fields are longer or shorter than the record', async () => {
+it('reports a record whose fields are longer or shorter than the record', async () => {
   for (const [wrong, ...behind] of [[0], [10, { value: Buffer.alloc(20) }]] as [number, ...Message[]][]) {
     const bytes = await batchOf([{ value: one }, ...behind], FIELDS)
     bytes[bytes.lastIndexOf(one) - 1] = wrong << 1
-    await expect(fetched(bytes)).rejects.toThrow('does not end at its length')
+    expect((await undecodable(bytes)).cause.message).toContain('does not end at its length')
   }
 })
 
-it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])('rejects a batch whose length field is %d', async (length) => {
+it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])('reports a batch whose length field is %d', async (length) => {
   const bytes = Buffer.concat([await batchOf([]), await batchOf([{}])])
   bytes.writeInt32BE(length, LENGTH_AT)
-  await expect(fetched(bytes)).rejects.toThrow(RangeError)
+  expect((await undecodable(bytes)).cause).toBeInstanceOf(RangeError)
 })
+
+it('reads up to a batch that cannot be decoded, and reports that batch when it is the first one', async () => {
+  const damaged = await batchOf([{ value: one }], { ...FIELDS, compression: GZIP })
+  damaged.fill(0, RECORDS_AT)
+  const before = await batchOf([{ value: one }], { firstOffset: 900n })
+  const after = await batchOf([{ value: two }], { firstOffset: 1_100n })
+  expect((await fetched(Buffer.concat([before, damaged, after]))).map(({ offset }) => offset)).toEqual(['907'])
+  expect(await undecodable(Buffer.concat([damaged, after]))).toMatchObject({ offset: '1000', codec: 'gzip' })
+})
+
+it.each([5, 6, 7])('reports a batch with the unknown codec %d', async (codec) => {
+  const batch = await batchOf([{ value: one }], FIELDS, codec)
+  expect(await undecodable(batch)).toMatchObject({ offset: '1000', codec: 'unknown codec' })
+})
+
+it('reports a batch of an unknown format', async () => {
+  const batch = await batchOf([{ value: one }], FIELDS)
+  batch.writeInt8(3, MAGIC_AT)
+  expect((await undecodable(batch)).cause.message).toBe('a record batch has the format 3')
+})
+
+it('leaves batches to the next fetch that would be more than 64 MiB together', async () => {
+  const large = await batchOf([{ value: Buffer.alloc(40 * 1_048_576) }], { compression: ZSTD })
+  expect(await fetched(Buffer.concat([large, large, large]))).toHaveLength(2)
+  const tooLarge = await batchOf([{ value: Buffer.alloc(64 * 1_048_576) }], { compression: ZSTD })
+  expect(await undecodable(tooLarge)).toMatchObject({ offset: '0', codec: 'Zstandard' })
+})
+
+it.each(compressedRecords.map((one) => [one.codec, one.by, one] as const))(
+  'reads the events that %s compressed: %s',
+  async (codec, _by, { records }) => {
+    const times = { firstTimestamp: BigInt(COMPRESSED_AT), maxTimestamp: BigInt(COMPRESSED_AT) }
+    const header = (await batchOf([], times, CODECS.indexOf(codec))).subarray(0, RECORDS_AT)
+    const batch = Buffer.concat([header, records])
+    batch.writeInt32BE(batch.length - LEADER_EPOCH_AT, LENGTH_AT)
+    batch.writeInt32BE(compressedEvents.length, COUNT_AT)
+    const read = (await fetched(batch)).map(({ key, value, headers, timestamp }) => ({
+      key,
+      value,
+      headers,
+      timestamp,
+    }))
+    const expected = compressedEvents.map(({ key, value, headers }) => ({
+      key,
+      value,
+      headers,
+      timestamp: COMPRESSED_AT,
+    }))
+    expect(read).toEqual(expected)
+  },
+)
 
 it('reads a batch of 200,000 records', async () => {
   const many = 200_000

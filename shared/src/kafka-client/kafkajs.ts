@@ -3,11 +3,12 @@ import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { compileFunction } from 'node:vm'
-import { zstdCompress, zstdDecompress } from 'node:zlib'
+import { zstdCompress } from 'node:zlib'
 import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
 import { groupsWithLiveCoordinator } from './coordinator.ts'
+import { CODECS } from './decompress.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
 import { producersWithLeaders } from './leader-producer.ts'
@@ -48,12 +49,12 @@ const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
 const COMPRESSION = 'src/protocol/message/compression/index.js'
 const FILTER_ABORTED = 'src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
-const MAX_BATCH_BYTES = 64 * 1_048_576
 const READ_UNCOMMITTED = 0
 
 // biome-ignore lint/suspicious/noExplicitAny: the exports of a module of another package.
 type Exports = any
 type Module = { exports: Exports }
+type Records = { buffer: Buffer }
 
 const MODULE_PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
 
@@ -244,10 +245,10 @@ function load(): typeof import('kafkajs') {
   // Each replacement comes before the modules that use it are loaded.
   modules.replace(FILTER_ABORTED, keepCommitted)
   modules.replace(REQUEST_QUEUE, correctedQueue(modules.load(REQUEST_QUEUE)))
-  const { lookupCodec, lookupCodecByAttributes } = modules.load(COMPRESSION)
+  const { lookupCodec } = modules.load(COMPRESSION)
   const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
   Decoder.prototype.readBytes = withoutNegativeLengths(Decoder.prototype.readBytes)
-  const decodeRecords = recordsDecoder(lookupCodecByAttributes, Decoder, decodeMessageSet)
+  const decodeRecords = recordsDecoder(Decoder, decodeMessageSet)
   modules.replace(DECODE_FETCHED, sizedRecordsDecoder(decodeRecords))
   modules.replace(FETCH, fetchByTopicId(modules.load(FETCH), decodeRecords))
   modules.replace(METADATA, metadataWithTopicIds(modules.load(METADATA)))
@@ -275,11 +276,13 @@ function load(): typeof import('kafkajs') {
   modules.replace(PRODUCER, producersWithTransactions(producersWithLeaders(modules.load(PRODUCER), definitions)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   modules.loadAll()
-  // Without a codec, a single batch that a producer compressed with zstd would stop every reader for good.
-  loaded.CompressionCodecs[loaded.CompressionTypes.ZSTD] = () => ({
-    compress: ({ buffer }: { buffer: Buffer }) => promisify(zstdCompress)(buffer),
-    decompress: (buffer: Buffer) => promisify(zstdDecompress)(buffer, { maxOutputLength: MAX_BATCH_BYTES }),
-  })
+  const { GZIP, Snappy, LZ4, ZSTD } = loaded.CompressionTypes
+  const zstd = { compress: ({ buffer }: Records) => promisify(zstdCompress)(buffer) }
+  const encoders = { ...loaded.CompressionCodecs, [ZSTD]: () => zstd }
+  for (const type of [GZIP, Snappy, LZ4, ZSTD] as const) {
+    const compress = (records: Records) => encoders[type]().compress(records)
+    loaded.CompressionCodecs[type] = () => ({ compress, decompress: CODECS[type]?.decompress })
+  }
   return loaded
 }
 

@@ -9,7 +9,13 @@ import {
   writeArray,
   writeTags,
 } from './byte-codec.ts'
-import type { DecodedRecord, DecodeRecords } from './fetched-records.ts'
+import {
+  type DecodedRecord,
+  type DecodeRecords,
+  UNKNOWN_CODEC,
+  type UndecodableBatch,
+  undecodable,
+} from './fetched-records.ts'
 
 declare const brand: unique symbol
 
@@ -58,6 +64,7 @@ export function withVersion<Options>(
   }
 }
 
+const CORRUPT_MESSAGE = 2
 const UNKNOWN_TOPIC_OR_PARTITION = 3
 /** UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID: the leader has no topic of this id, or not in this partition. */
 const TOPIC_ID_ERRORS = [100, 103]
@@ -166,9 +173,13 @@ async function decodeFetch(bytes: Buffer, topics: readonly TopicWithId[], decode
   const responses = []
   for (const { topicId, partitions } of fetched.responses) {
     const decoded: (Omit<(typeof partitions)[number], 'records'> & { messages: DecodedRecord[] })[] = []
-    for (const { records, ...partition } of partitions)
-      decoded.push({ ...partition, messages: records === undefined ? [] : await decodeRecords(records) })
-    responses.push({ topicName: nameOf(topics, topicId), partitions: decoded })
+    const requested = requestedOf(topics, topicId)
+    for (const { records, ...partition } of partitions) {
+      const corrupt = corruptBatch(partition, requested)
+      if (corrupt !== undefined) decoded.push({ ...partition, errorCode: 0, messages: [undecodable(corrupt)] })
+      else decoded.push({ ...partition, messages: records === undefined ? [] : await decodeRecords(records) })
+    }
+    responses.push({ topicName: requested.topic, partitions: decoded })
   }
   return { ...fetched, responses }
 }
@@ -179,10 +190,21 @@ function failedTopic({ topic, partitions }: TopicWithId, code: number) {
   return { topicName: topic, partitions: partitions.map(({ partition }) => ({ partition, errorCode })) }
 }
 
-function nameOf(topics: readonly TopicWithId[], topicId: TopicId | undefined): string {
+function requestedOf(topics: readonly TopicWithId[], topicId: TopicId | undefined): TopicWithId {
   const requested = topics.find((topic) => topic.topicId === topicId)
   if (requested === undefined) throw new RangeError(`a fetch response has the topic ${topicId}, not requested`)
-  return requested.topic
+  return requested
+}
+
+/** The batch that the broker cannot read itself. kafkajs would throw the error for all partitions of the response. */
+function corruptBatch(
+  { partition, errorCode }: { partition: number; errorCode: number },
+  { partitions }: TopicWithId,
+): UndecodableBatch | undefined {
+  const requested = partitions.find((one) => one.partition === partition)
+  if (errorCode !== CORRUPT_MESSAGE || requested === undefined) return undefined
+  const cause = new Error('the broker responds with CORRUPT_MESSAGE')
+  return { offset: String(requested.fetchOffset), codec: UNKNOWN_CODEC, cause }
 }
 
 function readFetch(reader: ByteReader) {

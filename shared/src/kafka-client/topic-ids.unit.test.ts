@@ -109,7 +109,7 @@ const fetched = responsesOf({
       topicId,
       partitions: listOf(
         {
-          ...{ partition: int32, errorCode: int16(0, 1, 3, 6, 100, 103) },
+          ...{ partition: int32, errorCode: int16(0, 1, 2, 3, 6, 100, 103) },
           ...{ highWatermark: int64, lastStableOffset: int64, lastStartOffset: int64 },
           abortedTransactions: orNull(listOf({ producerId: int64, firstOffset: int64 }, {})),
           ...{ preferredReadReplica: int32, records: noRecords },
@@ -121,14 +121,19 @@ const fetched = responsesOf({
   ),
 })
 
-const fetchOf = (id: TopicId | undefined) => ({
+const fetchOf = (id: TopicId | undefined, partitions = [0]) => ({
   maxWaitTime: 100,
   minBytes: 1,
   maxBytes: 1_000,
-  topics: [{ topic: 'plants', partitions: [{ partition: 0, fetchOffset: '0', maxBytes: 9, topicId: id }] }],
+  topics: [
+    {
+      topic: 'plants',
+      partitions: partitions.map((partition) => ({ partition, fetchOffset: '5', maxBytes: 9, topicId: id })),
+    },
+  ],
 })
-const decodeFetched = (id: TopicId, bytes: Buffer) =>
-  FETCH.protocol({ version: 13 })(fetchOf(id)).response.decode(bytes)
+const decodeFetched = (id: TopicId, bytes: Buffer, partitions?: number[]) =>
+  FETCH.protocol({ version: 13 })(fetchOf(id, partitions)).response.decode(bytes)
 
 const produced = responsesOf({
   topics: listOf(
@@ -186,15 +191,18 @@ describe('a response with topic ids', () => {
     await fc.assert(
       fc.asyncProperty(fetched, async ({ values: { topics, ...response }, bytes }) => {
         const [topic] = topics as [(typeof topics)[0]]
-        // An error about an id becomes the error for an unknown name, which kafkajs can handle.
-        const known = (code: number) => (code >= 100 ? 3 : code)
+        // An error about an id becomes the error for an unknown name, which kafkajs can handle; a log that the broker
+        // cannot read (2), a batch that cannot be decoded.
+        const known = (code: number) => (code >= 100 ? 3 : code === 2 ? 0 : code)
+        const corrupt = { undecodable: { offset: '5', codec: 'unknown codec', cause: expect.any(Error) } }
         const partitions = topic.partitions.map(({ records: _records, ...each }) => ({
           ...each,
           errorCode: known(each.errorCode),
           abortedTransactions: each.abortedTransactions ?? [],
-          messages: [],
+          messages: each.errorCode === 2 ? [expect.objectContaining(corrupt)] : [],
         }))
-        expect(await decodeFetched(topic.topicId, bytes)).toEqual({
+        const requested = [0, ...partitions.map(({ partition }) => partition)]
+        expect(await decodeFetched(topic.topicId, bytes, requested)).toEqual({
           ...{ throttleTime: 0, ...response, responses: [{ topicName: 'plants', partitions }] },
         })
       }),

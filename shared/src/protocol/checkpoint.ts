@@ -14,18 +14,24 @@ export const BEFORE_LOG: Checkpoint = Object.freeze({ offset: BEFORE_FIRST, even
 /** The checkpoint from which a reader gets the record at this offset first. No event id identifies the log there. */
 export const checkpointBefore = (offset: number): Checkpoint => ({ offset: (offset - 1) as Offset, eventId: '' })
 
+/** A batch of records that cannot be decoded; `offset` is its first one. */
+export type UndecodableBatch = { offset: Offset; codec: string; cause: unknown }
+
 /** The result of one fetch: the records from `requested` up to `last`; `end` is the next offset to be written. */
 export type Delivery<R extends LogRecord = LogRecord> = {
   requested: Offset
   last: Offset
   end: Offset
   records: readonly R[]
+  /** The batch at `requested`, in place of any records. */
+  undecodable?: UndecodableBatch | undefined
 }
 
 export type DeliveryDecision<R extends LogRecord = LogRecord> =
   | { do: 'apply'; records: R[]; checkpoint: Checkpoint }
   | { do: 'seek' }
   | { do: 'confirmEnd' }
+  | { do: 'wait'; batch: UndecodableBatch }
   | { do: 'halt'; reason: string }
 
 /** The offset to fetch next: the checkpoint itself, so that the record there identifies the log. */
@@ -53,6 +59,7 @@ export function decideDelivery<R extends LogRecord>(
 ): DeliveryDecision<R> {
   if (outOfBounds(checkpoint, delivery.end) !== undefined) return { do: 'confirmEnd' }
   if (delivery.requested > after(checkpoint.offset)) return { do: 'seek' }
+  if (delivery.undecodable !== undefined) return { do: 'wait', batch: delivery.undecodable }
   if (delivery.last < checkpoint.offset) return { do: 'seek' }
   const { eventId } = checkpoint
   if (eventId !== '' && delivery.requested <= checkpoint.offset) {

@@ -1,5 +1,11 @@
 /** The kinds of faults of the log, for callers that distinguish them. */
-export type LogFault = 'not-authorized' | 'topic-missing' | 'topic-truncated' | 'partitions-changed' | 'another-log'
+export type LogFault =
+  | 'not-authorized'
+  | 'topic-missing'
+  | 'topic-truncated'
+  | 'partitions-changed'
+  | 'another-log'
+  | 'undecodable-batch'
 
 /**
  * A precondition of the settings, of Kafka or of Redis does not hold, and a retry cannot help. The message says what to

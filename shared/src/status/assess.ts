@@ -1,6 +1,7 @@
 import { openTransactionText, WRITE_TABLE_ANEW } from '../event-log/topic.ts'
+import { undecodableText } from '../event-log/undecodable.ts'
 import { reasonText } from '../plant/plant-created.ts'
-import { after, BEFORE_FIRST, type Offset } from '../plant/position.ts'
+import { after, BEFORE_FIRST, type LogPosition, type Offset } from '../plant/position.ts'
 import { BEFORE_LOG, outOfBounds } from '../protocol/checkpoint.ts'
 import { assertFoldVersion, assertPartitionCount } from '../read-model/state.ts'
 import { formatCount, formatNumber, formatPartitions } from '../runtime/format.ts'
@@ -93,11 +94,13 @@ function tableOfAnotherLog({ partitions, table }: StoreStatus): string[] {
 }
 
 function projection({ partitions, readers, table }: StoreStatus): string[] {
-  const { projectors, projectorState, refused } = readers
+  const { projectors, projectorState, undecodable, refused } = readers
   const assigned = new Set(projectors.flatMap(({ partitions }) => partitions ?? []))
   const unassigned = partitionsWith(partitions, ({ partition }) => !assigned.has(partition))
   const lag = totalOf(partitions, lagOf)
+  const isNext = ({ partition, offset }: LogPosition) => (partitions[partition]?.live.checkpoint?.offset ?? -1) < offset
   return texts(
+    ...undecodable.filter(isNext).map(undecodableText),
     refused === undefined &&
       projectors.length === 0 &&
       'no projector is in the consumer group: new events do not reach the read model. Start one: npm run start:projector, ' +

@@ -24,7 +24,10 @@ export type StatusSource = TopicSettings & {
 /** `refused`: the reason why they are not known, with the remedy. */
 type KnownReaders = Readers & { refused?: string }
 
-const NO_READERS: Readers = { projectorState: '', projectors: [], apis: [], replays: [], rebuilds: [] }
+const NO_READERS: Readers = {
+  ...{ projectorState: '', undecodable: [] },
+  ...{ projectors: [], apis: [], replays: [], rebuilds: [] },
+}
 
 /**
  * Reads the state of read model, table, log and readers, once each, in this order. A part that cannot be read is among

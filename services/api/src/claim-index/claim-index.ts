@@ -1,5 +1,6 @@
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
+import { undecodableText } from '@plant-store/shared/event-log/undecodable.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -24,7 +25,7 @@ const BYTES_PER_REWOUND_RECORD = 512
 /** The reader that feeds the claim index. */
 type Tail = Pick<
   Follower,
-  'start' | 'assigned' | 'problems' | 'verified' | 'reloadCheckpoints' | 'updateEnds' | 'lag' | 'close'
+  'start' | 'assigned' | 'problems' | 'undecodable' | 'verified' | 'reloadCheckpoints' | 'updateEnds' | 'lag' | 'close'
 >
 
 export type ClaimIndexOptions = {
@@ -266,9 +267,10 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     /** The reasons why this instance cannot serve every request now; empty if it can. */
     problems(): string[] {
       const problems = [...tail.problems().map((problem) => `tail: ${problem}`), ...checkpointReads.problems()]
+      const undecodable = tail.undecodable().map(({ partition }) => partition)
       for (const [p, window] of windows.entries()) {
         const [end, { offset }] = [ends[p] as Offset, known[p] as Checkpoint]
-        if (coverageReach(window, offset) < end - 1)
+        if (coverageReach(window, offset) < end - 1 && !undecodable.includes(p as Partition))
           problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
         if (hasCoverageGap(window, offset)) {
           problems.push(
@@ -279,6 +281,9 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       }
       return problems
     },
+
+    /** Problems of single partitions: this instance can serve the requests of all others. */
+    notices: (): string[] => tail.undecodable().map(undecodableText),
 
     async close(): Promise<void> {
       await Promise.all([tail.close(), checkpointReads.close()])

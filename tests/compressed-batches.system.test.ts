@@ -1,0 +1,62 @@
+import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { expect, inject, it, vi } from 'vitest'
+import { createPlant, errorOf, idsFrom, onConnections, readPlant } from './support/client.ts'
+import {
+  appendCompressed,
+  appendUndecodable,
+  compressedRecords,
+  keepCompression,
+} from './support/compressed-records.ts'
+import { createPlantStore } from './support/plant-store.ts'
+import { startPlantctl } from './support/plantctl.ts'
+import { untilNotice, untilNotReady, untilReady } from './support/readiness.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const COMPRESSED = idsFrom(1, 400)
+const OUTCOME_UNKNOWN = 50302
+
+it('batches of each codec are read; one that cannot be decoded stops only its partition, and each program names it', async () => {
+  const store = await createPlantStore(stores)
+  await keepCompression(store)
+  // Each plant is in the partition of its id, next to those that are not.
+  for (const [index, one] of compressedRecords.entries())
+    await appendCompressed(store.topic, index % store.partitions, one)
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const plantctl = (...args: string[]) => startPlantctl(args, store.environment).ended
+  const reads = await onConnections(8, COMPRESSED, async (id) => (await readPlant(api.url, id))?.body)
+  expect(reads.map((body) => (body as { name: string }).name).sort()).toEqual(
+    COMPRESSED.map((id) => `plant ${id}`).sort(),
+  )
+  expect(await plantctl('verify')).toMatchObject({ code: 0 })
+  expect((await plantctl('export')).stdout.match(/"name":"plant /g)).toHaveLength(COMPRESSED.length)
+  expect(await plantctl('rebuild')).toMatchObject({ code: 0 })
+
+  const partitionOfId = (id: bigint) => partitionOf(Buffer.from(String(id)), store.partitions)
+  const damaged = 2 as Partition
+  await appendUndecodable(store.topic, damaged)
+  const reason = /^partition 2 cannot be read from offset \d+ on: .* Make another replica the leader, or restore/
+  await Promise.all([untilNotice(api, reason), untilNotReady(projector, reason)])
+  await untilReady(api)
+  const second = await store.startApi({ CREATE_DEADLINE_MS: '2000' })
+  await untilNotice(second, reason)
+  const created = await onConnections(4, idsFrom(1_000, 30), (id) => createPlant(second.url, id, `plant ${id}`))
+  for (const { id, response } of created) {
+    if (partitionOfId(id) === damaged) expect(errorOf(response)).toBe(OUTCOME_UNKNOWN)
+    else expect(response?.status).toBe(200)
+  }
+  const others = created.filter(({ id }) => partitionOfId(id) !== damaged)
+  expect(others.length).toBeLessThan(created.length)
+  for (const { id } of [...others, ...COMPRESSED.map((id) => ({ id }))])
+    expect((await readPlant(second.url, id))?.status).toBe(200)
+
+  // A projector commits what it waits for.
+  await vi.waitFor(async () => {
+    const problem = /^1 problem.*\n! partition 2 cannot be read from offset \d+ on: the batch there is damaged/
+    expect(await plantctl('status')).toMatchObject({ code: 3, stdout: expect.stringMatching(problem) })
+  }, 30_000)
+  for (const command of ['verify', 'export', 'rebuild', 'events']) {
+    const { code, stderr } = await plantctl(command)
+    expect([command, code, stderr.trimEnd().split('\n').at(-1)]).toEqual([command, 1, expect.stringMatching(reason)])
+  }
+  expect(await plantctl('verify', '--partition', '1')).toMatchObject({ code: 0 })
+})

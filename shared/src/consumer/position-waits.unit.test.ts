@@ -6,7 +6,7 @@ import { createPositionWaits } from './position-waits.ts'
 const PARTITIONS = 4
 const ends = (...offsets: number[]) => offsets as Offset[]
 
-/** What has happened before, in order: partition and last processed offset. */
+/** Waits after these have been passed, in this order: partition and last processed offset. */
 function given(...passed: [partition: number, offset: number][]) {
   const waits = createPositionWaits(PARTITIONS)
   const pass = (partition: number, offset: number) => waits.passed(partition as Partition, offset as Offset)

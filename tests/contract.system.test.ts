@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { readPlant, send } from './support/client.ts'
-import { openPlantStore, type RunningApi } from './support/plant-store.ts'
+import { consumeInto } from './support/consumed-plants.ts'
+import { openPlantStore, type PlantStore, type RunningApi } from './support/plant-store.ts'
 
+let store: PlantStore
 let api: RunningApi
-let end: () => Promise<void>
 
 beforeAll(async () => {
-  const store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
-  end = store.end
+  store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
   ;[api] = await Promise.all([store.startApi(), store.startProjector()])
 })
-afterAll(() => end())
+afterAll(() => store.end())
 
 const json = { 'content-type': 'application/json' }
 const post = (body: string, headers: Record<string, string> = json) =>
@@ -79,5 +79,14 @@ describe('creating and reading', () => {
     expect(await readPlant(api.url, 61n, { 'plants-position': 'x' })).toMatchObject({
       body: { error: 40006 },
     })
+  })
+
+  it('sends a consistency token by which a client finds its plant in the copy of a consumer, too', async () => {
+    const consumer = await consumeInto(store.topic)
+    for (let id = 70n; id < 80n; id++) {
+      const created = await post(`{"id":${id},"name":"Fern"}`)
+      await consumer.waitFor(String(created?.headers['plants-position']))
+      expect(consumer.events.map((event) => event.id)).toContain(id)
+    }
   })
 })

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type PlantId, parsePlantId, plantOf } from '@plant-store/shared/plant/plant.ts'
-import { PARKED, plantCreated, readRecord, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
+import {
+  type EventContext,
+  PARKED,
+  plantCreated,
+  readRecord,
+  type Traceparent,
+} from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
 import { FIRST, murmur2, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -20,7 +26,7 @@ const { PlantCreated: message } = asyncapi.components.messages
 const examples: Example[] = message.examples
 
 // `format` is a note for readers; validation uses patterns.
-const ajv = new Ajv2020({ strict: true, formats: { 'uri-reference': true } })
+const ajv = new Ajv2020({ strict: true, formats: { 'uri-reference': true, 'date-time': true } })
 const isPayload = ajv.compile<Example['payload']>(schema)
 const areHeaders = ajv.compile(asyncapi.components.schemas.Headers)
 const areStoredHeaders = ajv.compile(asyncapi.components.schemas.StoredHeaders)
@@ -28,7 +34,7 @@ const areStoredHeaders = ajv.compile(asyncapi.components.schemas.StoredHeaders)
 const PARTITIONS = 12
 const ID = 42n as PlantId
 const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
-const ours = plantCreated({ id: ID, name: 'Ficus' }, EVENT_ID, PARTITIONS)
+const ours = plantCreated({ id: ID, name: 'Ficus' }, EVENT_ID, PARTITIONS, { timeMs: 0 })
 const headersOf = (texts: Record<string, string>) =>
   Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)]))
 const read = (change: object, partition: Partition = ours.partition) =>
@@ -114,8 +120,9 @@ describe('the AsyncAPI document', () => {
   it('accepts the headers of each event that is written', () => {
     fc.assert(
       fc.property(newPlants, eventIds, (plant, eventId) => {
-        const { headers } = plantCreated(plant, eventId, PARTITIONS)
-        expect(areHeaders(textsOf(headers))).toBe(true)
+        const bare = plantCreated(plant, eventId, PARTITIONS)
+        const timed = plantCreated(plant, eventId, PARTITIONS, { timeMs: Date.now() })
+        for (const { headers } of [bare, timed]) expect(areHeaders(textsOf(headers))).toBe(true)
       }),
     )
   })
@@ -156,9 +163,8 @@ describe('the AsyncAPI document', () => {
 
   it('has examples that equal what is written, byte for byte', () => {
     for (const { headers, payload } of examples) {
-      const { ce_id, traceparent } = headers as { ce_id: EventId; traceparent?: Traceparent }
       const plant = { ...payload, id: BigInt(payload.id) as PlantId }
-      const record = plantCreated(plant, ce_id, PARTITIONS, traceparent)
+      const record = plantCreated(plant, headers.ce_id as EventId, PARTITIONS, contextOf(headers))
       expect(textsOf(record.headers)).toEqual(headers)
       expect(record.value.toString()).toBe(JSON.stringify(payload))
     }
@@ -194,13 +200,18 @@ describe('the page', () => {
       }),
     )
     const { id, ...plant } = JSON.parse(value)
-    const { ce_id, traceparent } = example as { ce_id: EventId; traceparent: Traceparent }
-    const written = plantCreated({ ...plant, id: BigInt(id) as PlantId }, ce_id, PARTITIONS, traceparent)
+    const eventId = example.ce_id as EventId
+    const written = plantCreated({ ...plant, id: BigInt(id) as PlantId }, eventId, PARTITIONS, contextOf(example))
     expect(written.key.toString()).toBe(key)
     expect(textsOf(written.headers)).toEqual(example)
     expect(written.value.toString()).toBe(value)
   })
 })
+
+/** The context of an event with these headers. */
+function contextOf({ ce_time, traceparent }: Record<string, string>): EventContext {
+  return { ...(ce_time && { timeMs: Date.parse(ce_time) }), traceparent: traceparent as Traceparent | undefined }
+}
 
 function textsOf(headers: Record<string, Buffer>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, bytes]) => [name, bytes.toString()]))

@@ -5,14 +5,14 @@ import { type LogRecord, PARKED, readRecord } from '@plant-store/shared/plant/pl
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { firstWins } from '@plant-store/shared/protocol/first-wins.ts'
 import { describe, expect, it } from 'vitest'
-import { CORPUS_FILE, type CorpusRecord, corpus } from './support/corpus.ts'
+import { CORPUS_FILES, type CorpusRecord, corpus, readCorpus } from './support/corpus.ts'
 import { WITH_VERSION_2 } from './support/version-2.ts'
 
-/** What was released: lines are only ever added after these, and then these figures grow. */
-const RELEASED = {
-  lines: 212,
-  sha256: 'c602533d5d60d43bc16dab24ef5d2ca26aade76c7230379d114bcae7266d2d03',
-}
+/** What was released of each file: lines are only ever added after these, and then these figures grow. */
+const RELEASED = [
+  { lines: 212, sha256: 'c602533d5d60d43bc16dab24ef5d2ca26aade76c7230379d114bcae7266d2d03' },
+  { lines: 18, sha256: '439633744d1881acdce62eba37b71d796ce5da2c9a3112e2c25749bf1b3bd92d' },
+]
 
 const reasons = new Map<number, string>(Object.entries(PARKED).map(([name, number]) => [number, name]))
 
@@ -26,10 +26,10 @@ describe('the corpus', () => {
     },
   )
 
-  it('is one log in which the first claim of an id wins', () => {
+  it.each(CORPUS_FILES)('has in each file one log in which the first claim of an id wins: %s', (file) => {
     const ends = new Map<Partition, number>()
     const firsts = new Map<string, { eventId: EventId }>()
-    for (const line of corpus) {
+    for (const line of readCorpus(file)) {
       const { offset } = line.record
       expect(offset, line.about).toBeGreaterThanOrEqual(ends.get(line.partition) ?? 0)
       ends.set(line.partition, offset + 1)
@@ -61,13 +61,21 @@ describe('the corpus', () => {
     expect(new Set(corpus.flatMap(({ ruling }) => ruling ?? []))).toEqual(new Set(['created', 'repeated', 'void']))
   })
 
+  it('has no id in two files', () => {
+    const byFile = CORPUS_FILES.map((file) => new Set(readCorpus(file).flatMap(({ read }) => read.id ?? [])))
+    expect(byFile.reduce((sum, { size }) => sum + size, 0)).toBe(new Set(byFile.flatMap((ids) => [...ids])).size)
+  })
+
   it('is append-only and plain ASCII, so that every reader splits and reads its lines alike', () => {
-    const text = readFileSync(CORPUS_FILE, 'utf8')
-    const lines = text.split('\n').slice(0, -1)
-    const released = `${lines.slice(0, RELEASED.lines).join('\n')}\n`
-    expect(createHash('sha256').update(released).digest('hex')).toBe(RELEASED.sha256)
-    expect(lines.length, 'note the new lines in RELEASED').toBe(RELEASED.lines)
-    expect(text).toMatch(/^[\n\x20-\x7e]*\n$/)
+    for (const [index, file] of CORPUS_FILES.entries()) {
+      const text = readFileSync(file, 'utf8')
+      const lines = text.split('\n').slice(0, -1)
+      const { lines: count = 0, sha256 } = RELEASED[index] ?? {}
+      const released = `${lines.slice(0, count).join('\n')}\n`
+      expect(createHash('sha256').update(released).digest('hex')).toBe(sha256)
+      expect(lines.length, 'note the new lines in RELEASED').toBe(count)
+      expect(text).toMatch(/^[\n\x20-\x7e]*\n$/)
+    }
   })
 })
 

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { type NewRecord, PARKED, plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import {
+  DEFAULT_SOURCE,
+  type NewRecord,
+  PARKED,
+  plantCreated,
+  recordReader,
+} from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -94,7 +100,12 @@ async function reapplyAsNewer(store: PlantStore): Promise<void> {
   const { kafka, topic, partitions, readModel } = store
   const table = await followTable({ ...store, topic: tableTopicOf(store) })
   const { signal } = new AbortController()
-  const rows = await openLateRows({ ...store, log: quietLog }, tableTopicOf(store), allPartitions(partitions), signal)
+  const rows = await openLateRows(
+    { ...store, source: DEFAULT_SOURCE, log: quietLog },
+    tableTopicOf(store),
+    allPartitions(partitions),
+    signal,
+  )
   onTestFinished(rows.close)
   const result = await reapplyParked(
     {

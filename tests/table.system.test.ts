@@ -31,7 +31,12 @@ async function expectRefused(store: PlantStore, reason: RegExp, settings = WITH_
 
 it('each created plant is a row, with the plant as in the event; a duplicate is none', async () => {
   const { store, table } = await createStoreWithTable(stores)
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
+  const source = { EVENT_SOURCE: 'urn:plants:eu' }
+  const [api, projector] = await Promise.all([
+    store.startApi(source),
+    store.startProjector({ ...WITH_TABLE, ...source }),
+  ])
+  const startedAt = Date.now()
   const followed = await followTable(table)
   await onConnections(8, idsFrom(0, 200), (id) => createPlant(api.url, id, `plant ${id}`))
   await onConnections(8, idsFrom(0, 200), (id) => createPlant(api.url, id, `another ${id}`))
@@ -42,6 +47,11 @@ it('each created plant is a row, with the plant as in the event; a duplicate is 
   expect(readFileSync(projector.logFile, 'utf8')).not.toMatch(/^[^{]/m)
 
   const events = new Map((await readRawRecords(store)).map((event) => [String(event.headers?.ce_id), event]))
+  for (const { headers } of events.values()) {
+    expect(String(headers?.ce_source)).toBe('urn:plants:eu')
+    const madeAt = Date.parse(String(headers?.ce_time))
+    expect([madeAt >= startedAt, madeAt <= Date.now()]).toEqual([true, true])
+  }
   const rows = await readRawRecords({ ...table }, TABLE)
   expect(rows).toHaveLength(200)
   for (const { key, value, headers } of rows) {
@@ -51,7 +61,7 @@ it('each created plant is a row, with the plant as in the event; a duplicate is 
     const { partition } = newEvent(BigInt(String(key)), store.partitions)
     expect(Object.fromEntries(Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)]))).toEqual({
       ce_specversion: '1.0',
-      ce_source: '/plants/table',
+      ce_source: 'urn:plants:eu/table',
       ce_type: 'PlantStored',
       ce_id: String(event?.headers?.ce_id),
       ce_position: `${partition}-${offset}`,

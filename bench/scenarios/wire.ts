@@ -38,15 +38,20 @@ const SIZE_BYTES = 4
 const FIGURES = ['bytes an event', 'encode', 'encode by kafkajs itself', 'decode', 'decode by kafkajs itself']
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' as Traceparent
 const DECIDED_BY = ['ce_type', 'ce_id', 'content-type']
+const REQUIRED = ['ce_specversion', 'ce_source', ...DECIDED_BY]
+
+/** The event with these of its headers. */
+const only = (names: readonly string[]) => (event: NewRecord) => ({
+  ...event,
+  headers: Object.fromEntries(Object.entries(event.headers).filter(([name]) => names.includes(name))),
+})
 
 const FORMS: Record<string, (event: NewRecord, traced: NewRecord) => Message> = {
-  'no headers': (event) => ({ ...event, headers: {} }),
-  'the three that readers decide by': (event) => ({
-    ...event,
-    headers: Object.fromEntries(Object.entries(event.headers).filter(([name]) => DECIDED_BY.includes(name))),
-  }),
-  '**the five, as written**': (event) => event,
-  'the five and `traceparent`': (_event, traced) => traced,
+  'no headers': only([]),
+  'the three that readers decide by': only(DECIDED_BY),
+  'these and those that CloudEvents requires': only(REQUIRED),
+  '**these and `ce_time`, as written**': (event) => event,
+  'these and `traceparent`': (_event, traced) => traced,
   'structured mode': structured,
 }
 
@@ -105,15 +110,19 @@ async function encode({ produceRequest }: Kafkajs, messages: readonly Message[])
 function newEvent(): [NewRecord, NewRecord] {
   const plant = { id: randomBytes(8).readBigInt64BE() as PlantId, name: NAME, tag: TAG }
   const eventId = randomUUID() as EventId
-  return [plantCreated(plant, eventId, PARTITIONS), plantCreated(plant, eventId, PARTITIONS, TRACEPARENT)]
+  const timeMs = Date.now()
+  return [
+    plantCreated(plant, eventId, PARTITIONS, { timeMs }),
+    plantCreated(plant, eventId, PARTITIONS, { timeMs, traceparent: TRACEPARENT }),
+  ]
 }
 
 /** The same event as CloudEvents' JSON, all of it in the value (Kafka protocol binding, 3.3). */
 function structured({ key, value, headers }: NewRecord): Message {
   const attribute = (header: string) => headers[header]?.toString()
-  const [specversion, id] = [attribute('ce_specversion'), attribute('ce_id')]
+  const [specversion, id, time] = [attribute('ce_specversion'), attribute('ce_id'), attribute('ce_time')]
   const [source, type, datacontenttype] = [attribute('ce_source'), attribute('ce_type'), attribute('content-type')]
-  const event = { specversion, id, source, type, datacontenttype, data: JSON.parse(value.toString()) }
+  const event = { specversion, id, source, type, time, datacontenttype, data: JSON.parse(value.toString()) }
   const contentType = Buffer.from('application/cloudevents+json')
   return { key, value: Buffer.from(JSON.stringify(event)), headers: { 'content-type': contentType } }
 }

@@ -1,4 +1,4 @@
-import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { DEFAULT_SOURCE, type NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -67,6 +67,7 @@ export function connectTable(
   readModel: Pick<ReadModel, 'lookUp'>,
 ): TableStores {
   return {
+    source: DEFAULT_SOURCE,
     readModel,
 
     async latestRows(wanted) {

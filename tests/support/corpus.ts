@@ -20,16 +20,23 @@ export type CorpusRecord = Pick<Line, 'partitions' | 'partition' | 'read' | 'rul
   record: StoredRecord
 }
 
-export const CORPUS_FILE = new URL('../../docs/corpus/version-1.jsonl', import.meta.url)
+/** The files of the corpus; each is the log of one topic. */
+export const CORPUS_FILES = ['version-1', 'version-1-context'].map(
+  (name) => new URL(`../../docs/corpus/${name}.jsonl`, import.meta.url),
+)
 
-/** The records of the corpus, with what a reader has to make of them. */
-export const corpus: readonly CorpusRecord[] = readFileSync(CORPUS_FILE, 'utf8')
-  .split('\n')
-  .slice(0, -1)
-  .map((text) => {
-    const { partitions, partition, read, ruling, about, ...stored } = JSON.parse(text) as Line
-    return { partitions, partition, read, about, record: recordOf(stored), ...(ruling !== undefined && { ruling }) }
-  })
+/** The records of a file of the corpus, with what a reader has to make of them. */
+export const readCorpus = (file: URL): CorpusRecord[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((text) => {
+      const { partitions, partition, read, ruling, about, ...stored } = JSON.parse(text) as Line
+      return { partitions, partition, read, about, record: recordOf(stored), ...(ruling !== undefined && { ruling }) }
+    })
+
+/** The records of all files. No id is in two of them. */
+export const corpus: readonly CorpusRecord[] = CORPUS_FILES.flatMap(readCorpus)
 
 /** The record as kafkajs decodes it: a header that comes several times as a list. */
 function recordOf({ offset, key, value, headers }: Pick<Line, 'offset' | 'key' | 'value' | 'headers'>): StoredRecord {

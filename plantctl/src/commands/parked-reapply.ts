@@ -3,7 +3,7 @@ import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
 import { checkTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
+import { plantStored, type Row, rowHeaders } from '@plant-store/shared/plant/plant-stored.ts'
 import { formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
@@ -108,6 +108,7 @@ export async function openLateRows(
   signal: AbortSignal,
 ) {
   const { kafka, readModel, partitions, log } = store
+  const sharedHeaders = rowHeaders(store.source)
   const { topicId } = await checkTopic(kafka, { topic: table, partitions }, TABLE)
   const latestRows = await readLatestRows({ kafka, table, partitions, log, signal, time: systemTime }, wanted)
   await assertRowsOfLog(latestRows, logReader(store, signal))
@@ -122,8 +123,8 @@ export async function openLateRows(
       const [found] = await lookUpRows(readModel, [{ partition, claims: passed }])
       if (found?.rows === undefined) throw new Error(`partition ${partition}: ${found?.why}`)
       // Each append ends with the latest row again, so that a writer of the table finds it among the last records.
-      for (const records of appendsOf(found.rows.map((row) => plantStored(row, partition))))
-        await appender.append([...records, plantStored(latest, partition)])
+      const recordOf = (row: Row) => plantStored(row, partition, sharedHeaders)
+      for (const records of appendsOf(found.rows.map(recordOf))) await appender.append([...records, recordOf(latest)])
     },
 
     close: appender.close,

@@ -56,6 +56,7 @@ async function start(context: ServiceContext): Promise<void> {
     log,
     time: systemTime,
     tracing,
+    source: service.source,
     deadlineMs: settings.CREATE_DEADLINE_MS,
     limits: {
       ...CREATE_LIMITS,

@@ -78,7 +78,7 @@ describe('an event', () => {
     const traceparent = parseTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01') as Traceparent
     const [tagged, plain] = [newEventId(), newEventId()]
     await topic.appendRecords([
-      plantCreated({ id: MIN_INT64 as PlantId, name: 'fern', tag: 'indoor' }, tagged, 1, traceparent),
+      plantCreated({ id: MIN_INT64 as PlantId, name: 'fern', tag: 'indoor' }, tagged, 1, { traceparent }),
       plantCreated({ id: MAX_INT64 as PlantId, name: 'oak' }, plain, 1),
     ])
     const consumer = await consumeInto(topic.topic)

@@ -1,5 +1,5 @@
 import { claimsItsId, reasonText } from '../plant/plant-created.ts'
-import type { Partition } from '../plant/position.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Time } from '../runtime/time.ts'
@@ -33,6 +33,8 @@ export type DeliveryOptions = {
   batching: { maxEvents: number; deliverParked: boolean }
   /** Checks whether a handler may be called for this partition now. */
   mayContinue(partition: Partition): boolean
+  /** Called when more of a partition was delivered, by this process or, at an assignment, by an earlier one. */
+  onDelivered?(partition: Partition, offset: Offset): void
   time: Time
   log: Log
 }
@@ -42,7 +44,7 @@ export type DeliveryOptions = {
  * claims or from the delivered position, whichever is lower. Delivered records are not delivered again.
  */
 export function createDelivery(options: DeliveryOptions) {
-  const { firstClaims, startOf, callHandler, batching, mayContinue, time, log } = options
+  const { firstClaims, startOf, callHandler, batching, mayContinue, onDelivered, time, log } = options
   const progressByPartition = new Map<Partition, PartitionProgress>()
 
   function progressOf(partition: Partition): PartitionProgress {
@@ -54,10 +56,12 @@ export function createDelivery(options: DeliveryOptions) {
   }
 
   /** Never moves back, whatever another assignment of the partition still does. */
-  function advance(progress: PartitionProgress, checkpoint: Checkpoint): Checkpoint {
+  function advance(partition: Partition, progress: PartitionProgress, checkpoint: Checkpoint): Checkpoint {
     const { delivered } = progress
-    progress.delivered = delivered && delivered.offset >= checkpoint.offset ? delivered : checkpoint
-    return progress.delivered
+    if (delivered && delivered.offset >= checkpoint.offset) return delivered
+    progress.delivered = checkpoint
+    onDelivered?.(partition, checkpoint.offset)
+    return checkpoint
   }
 
   async function deliver(
@@ -84,9 +88,9 @@ export function createDelivery(options: DeliveryOptions) {
         }
         await callHandler(partition, batch)
         reached = batch.checkpoint
-        advance(progress, reached)
+        advance(partition, progress, reached)
       }
-      advance(progress, next)
+      advance(partition, progress, next)
       progress.readTo = next
       return next
     } finally {
@@ -108,7 +112,7 @@ export function createDelivery(options: DeliveryOptions) {
   return {
     async checkpointOf(partition: Partition): Promise<Checkpoint> {
       const progress = progressOf(partition)
-      const delivered = advance(progress, await startOf(partition))
+      const delivered = advance(partition, progress, await startOf(partition))
       const known = await firstClaims.checkpointOf(partition)
       const [low, high] = known.offset < delivered.offset ? [known, delivered] : [delivered, known]
       progress.highest = high

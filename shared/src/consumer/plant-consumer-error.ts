@@ -2,7 +2,7 @@ import { reasonOf } from '../event-log/broker-errors.ts'
 import { type LogFault, PreconditionError } from '../runtime/failures.ts'
 
 /**
- * The reason why a consumer does not start, or cannot continue:
+ * The reason why a consumer does not start or cannot continue, or why a wait for a position ends:
  * - `invalid-options`: an option is missing or invalid; nothing was connected.
  * - `kafka-unreachable`: no broker replied at the start.
  * - `not-authorized`: Kafka denies access.
@@ -12,9 +12,13 @@ import { type LogFault, PreconditionError } from '../runtime/failures.ts'
  * - `another-log`: the topic does not contain what was read from it before.
  * - `undecodable-batch`: a replay has come to a batch that cannot be decoded.
  * - `first-claims`: the stored first claims cannot be used.
+ * - `invalid-position`: a text is not a position of this log.
+ * - `stopped`: the consumer was stopped during a wait, or before it.
  * - `unexpected`: an error in this package; see its cause.
  */
-export type PlantConsumerErrorCode = LogFault | 'invalid-options' | 'kafka-unreachable' | 'first-claims' | 'unexpected'
+export type PlantConsumerErrorCode =
+  | LogFault
+  | ('invalid-options' | 'kafka-unreachable' | 'first-claims' | 'invalid-position' | 'stopped' | 'unexpected')
 
 /** The message says what to do. `cause` is the underlying error. */
 export class PlantConsumerError extends Error {

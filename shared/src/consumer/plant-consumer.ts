@@ -15,10 +15,12 @@ import type { OpenFirstClaims } from './first-claims/first-claims.ts'
 import { createGroupPosition } from './group-position.ts'
 import { createHandlerCaller, type HandlerContext, plantsHandlerOf } from './handlers.ts'
 import type { CheckedConsumeOptions } from './options.ts'
-import { consumerErrorOf, REMEDY } from './plant-consumer-error.ts'
+import { consumerErrorOf, PlantConsumerError, REMEDY } from './plant-consumer-error.ts'
 import { type PlantCreated, plantRecordReader } from './plant-record.ts'
+import { createPositionWaits } from './position-waits.ts'
 
 const WATCH_EVERY_MS = 10_000
+const CHECK_WAITS_EVERY_MS = 1_000
 /** The limit for the commit and for leaving the group after the handlers have ended. */
 const LEAVE_WITHIN_MS = 10_000
 /** Events are delivered at once; and a pause takes effect when the fetch in flight ends. */
@@ -34,6 +36,13 @@ export type PlantConsumer = {
   /** Resolves when no handler is running. The process stays a member of its group. */
   pause(): Promise<void>
   resume(): void
+  /**
+   * Resolves when the group has processed everything up to a position: the `Plants-Position` header of a response of the
+   * api, or several, separated by commas. A dead letter is processed, and what `from` left out. A handler must not wait
+   * for it. Rejects with the reason of `signal`, or with a PlantConsumerError: `invalid-position` for a text that is not
+   * a position of this log, as far as that can be seen; `stopped` after `stop`; the error of `ended`.
+   */
+  waitFor(position: string, options?: { signal?: AbortSignal }): Promise<void>
   /** Waits for running handlers, commits, and leaves the group. A handler must not wait for it. */
   stop(): Promise<void>
   /** Resolves after `stop`. Rejects with a PlantConsumerError when the consumer cannot continue. */
@@ -55,6 +64,7 @@ export function createPlantConsumer(
   let isPaused = false
   let ending: Promise<void> | undefined
 
+  const waits = createPositionWaits(partitions)
   const group = createGroupPosition({
     partitions,
     start,
@@ -66,6 +76,7 @@ export function createPlantConsumer(
     time,
     log,
     startOf: group.startOf,
+    onDelivered: waits.passed,
     callHandler: createHandlerCaller({ ...options, onPlantsCreated: handleWithinSpan }, abandoned.signal),
     batching: { maxEvents, deliverParked: onParked !== undefined },
     mayContinue: (partition) => !isPaused && ending === undefined && follower.assigned()?.has(partition) === true,
@@ -145,10 +156,19 @@ export function createPlantConsumer(
       .catch((err: unknown) => log.debug({ err }, 'the position was not committed before rejoining the group'))
   }
 
+  /** What only Kafka knows of the positions that are waited for: the end of the log, and what other members processed. */
+  async function checkWaits(): Promise<void> {
+    await waits.check(follower.ends)
+    if ([...waits.waitedFor()].every((partition) => follower.assigned()?.has(partition))) return
+    for (const [partition, { next }] of await readGroupOffsets(kafka, groupId, topic))
+      waits.passed(partition, (next - 1) as Offset)
+  }
+
   const repeatOptions = { time, log, onHalt: (error: Error) => void end(error) }
   const repeated = [
     repeat({ ...repeatOptions, everyMs: options.commitEveryMs, task: commit, what: 'committing' }),
     repeat({ ...repeatOptions, everyMs: WATCH_EVERY_MS, task: follower.ends, what: 'checking the log' }),
+    repeat({ ...repeatOptions, everyMs: CHECK_WAITS_EVERY_MS, task: checkWaits, what: 'checking positions' }),
   ]
 
   function end(failure?: Error): Promise<void> {
@@ -160,13 +180,15 @@ export function createPlantConsumer(
     signal?.removeEventListener('abort', stopLater)
     follower.pause()
     await within(stopWithinMs, delivery.idle())
+    const error = failure && consumerErrorOf(failure, 'unexpected')
+    waits.end(error ?? new PlantConsumerError('stopped', 'the consumer was stopped'))
     abandoned.abort(new Error('the consumer stops and no longer waits for its handlers'))
-    const left = leave(failure === undefined).catch((err: unknown) => {
+    const left = leave(error === undefined).catch((err: unknown) => {
       log.warn({ err }, 'the consumer did not leave its group cleanly')
     })
     await within(LEAVE_WITHIN_MS, left)
-    if (failure === undefined) ended.resolve()
-    else ended.reject(consumerErrorOf(failure, 'unexpected'))
+    if (error === undefined) ended.resolve()
+    else ended.reject(error)
   }
 
   async function leave(mayCommit: boolean): Promise<void> {
@@ -200,6 +222,7 @@ export function createPlantConsumer(
       isPaused = false
       follower.resume()
     },
+    waitFor: (position, { signal: aborted } = {}) => waits.wait(position, aborted),
     stop: () => end(),
     ended: ended.promise,
   }

@@ -48,7 +48,7 @@ describe('replaying plants', () => {
       ...claim(4n, 'never'),
       headers: { ...claim(4n, 'never').headers, ce_type: Buffer.from('x') },
     }
-    const traced = plantCreated({ ...newPlant(5n), name: 'fifth', tag: 't' }, newEventId(), 3, traceparent)
+    const traced = plantCreated({ ...newPlant(5n), name: 'fifth', tag: 't' }, newEventId(), 3, { traceparent })
     const log = await openLog()
     // One after the other: what is appended at once may be written in any order of partitions.
     for (const record of [

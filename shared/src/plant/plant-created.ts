@@ -62,34 +62,60 @@ const REASON_TEXTS: Record<keyof typeof PARKED, string> = {
 /** A record as the protocol sees it: a claim (parked as well, when it cannot be read) or a foreign record. */
 export type LogRecord = { offset: Offset; claim?: Claim; parked?: Parked }
 
-// CloudEvents 1.0, Kafka protocol binding, binary mode. Constant headers are Buffers that are created once: headers are
-// the largest part of the cost of producing an event.
-export const constantHeaders = (type: Buffer, source: string) => ({
+/** The `ce_source` of a store unless its settings name another one. */
+export const DEFAULT_SOURCE = '/plants'
+
+/**
+ * The headers that all records of a type and a source share: CloudEvents 1.0, Kafka protocol binding, binary mode. Make
+ * them once: headers are the largest part of the cost of producing an event.
+ */
+export const sharedHeadersOf = (type: Buffer, source: string) => ({
   ce_specversion: Buffer.from('1.0'),
   ce_source: Buffer.from(source),
   ce_type: type,
   'content-type': version1.contentType,
 })
+export type SharedHeaders = ReturnType<typeof sharedHeadersOf>
+
 const TYPE = Buffer.from('PlantCreated')
-const CONSTANT_HEADERS = constantHeaders(TYPE, '/plants')
+
+/** The headers that all events of a store share. */
+export const eventHeaders = (source: string): SharedHeaders => sharedHeadersOf(TYPE, source)
+const DEFAULT_HEADERS = eventHeaders(DEFAULT_SOURCE)
+
+/** Optional headers. No reader decides by them, so a retry with other values is the same event. */
+export type EventContext = {
+  /** Default: with the default source. */
+  sharedHeaders?: SharedHeaders
+  /** The time at which the event was made, in milliseconds since 1970. */
+  timeMs?: number
+  /** The trace, under the name that tracing libraries look for. */
+  traceparent?: Traceparent | undefined
+}
 
 /** A reader for every version that was ever written, because the log is never deleted. */
 const RELEASED: readonly EventVersion<Plant>[] = [version1]
 
-/**
- * The event that claims an id for a plant, as a record. The traceparent is for people who inspect the log, and has the
- * name that tracing libraries look for. No reader decides by it, so a retry from another trace is still the same event.
- */
-export function plantCreated(plant: NewPlant, eventId: EventId, partitions: number, traceparent?: Traceparent) {
+/** The event that claims an id for a plant, as a record. */
+export function plantCreated(
+  plant: NewPlant,
+  eventId: EventId,
+  partitions: number,
+  { sharedHeaders = DEFAULT_HEADERS, timeMs, traceparent }: EventContext = {},
+): NewRecord {
   const key = Buffer.from(plant.id.toString(), 'latin1')
-  const record: NewRecord = {
-    partition: partitionOf(key, partitions),
-    key,
-    value: writeVersion1(plant),
-    headers: { ...CONSTANT_HEADERS, ce_id: Buffer.from(eventId, 'latin1') },
-  }
-  if (traceparent !== undefined) record.headers.traceparent = Buffer.from(traceparent, 'latin1')
-  return record
+  const headers: NewRecord['headers'] = { ...sharedHeaders, ce_id: Buffer.from(eventId, 'latin1') }
+  if (timeMs !== undefined) headers.ce_time = timeBytes(timeMs)
+  if (traceparent !== undefined) headers.traceparent = Buffer.from(traceparent, 'latin1')
+  return { partition: partitionOf(key, partitions), key, value: writeVersion1(plant), headers }
+}
+
+let latestTime: { ms?: number; bytes: Buffer } = { bytes: Buffer.alloc(0) }
+
+/** The time in RFC 3339. Events of the same millisecond share the bytes. */
+function timeBytes(ms: number): Buffer {
+  if (latestTime.ms !== ms) latestTime = { ms, bytes: Buffer.from(new Date(ms).toISOString(), 'latin1') }
+  return latestTime.bytes
 }
 
 /**

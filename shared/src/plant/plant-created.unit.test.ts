@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventIds, newPlants, plantIds } from '../../../tests/support/generated-plants.ts'
+import { eventIds, newPlant, newPlants, plantIds } from '../../../tests/support/generated-plants.ts'
 import type { EventId } from './event-id.ts'
 import { type PlantId, plantOf } from './plant.ts'
-import { PARKED, parseTraceparent, plantCreated, readRecord, type Traceparent } from './plant-created.ts'
+import { eventHeaders, PARKED, parseTraceparent, plantCreated, readRecord, type Traceparent } from './plant-created.ts'
 import { type Offset, type Partition, partitionOf } from './position.ts'
 
 const PARTITIONS = 12
@@ -33,30 +33,45 @@ describe('an event that creates a plant', () => {
     )
   })
 
-  it('is a CloudEvent 1.0 in binary mode with five headers, and its payload has the id as a text', () => {
-    const { headers, value } = plantCreated({ id: -7n as PlantId, name: 'n' }, EVENT_ID, PARTITIONS)
-    const texts = Object.entries(headers).map(([name, bytes]) => [name, bytes.toString()])
-    expect(Object.fromEntries(texts)).toEqual({
+  it('is a CloudEvent 1.0 in binary mode, with the source of its store, and its payload has the id as a text', () => {
+    const plant = { id: -7n as PlantId, name: 'n' }
+    const sharedHeaders = eventHeaders('https://plants.example/eu')
+    const { headers, value } = plantCreated(plant, EVENT_ID, PARTITIONS, { sharedHeaders, timeMs: 1_795_281_883_402 })
+    expect(textsOf(headers)).toEqual({
       ce_specversion: '1.0',
-      ce_source: '/plants',
+      ce_source: 'https://plants.example/eu',
       ce_type: 'PlantCreated',
       ce_id: EVENT_ID,
+      ce_time: '2026-11-21T17:24:43.402Z',
       'content-type': 'application/json; version=1',
     })
     expect(value.toString()).toBe('{"id":"-7","name":"n"}')
+    expect(textsOf(plantCreated(plant, EVENT_ID, PARTITIONS).headers).ce_source).toBe('/plants')
   })
 
-  it('carries the trace of its request as one more header, and reads as it would without', () => {
+  it('has the time at which it was made, in RFC 3339, also next to events of the same and of other times', () => {
+    const times = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) })
+    fc.assert(
+      fc.property(fc.array(times, { minLength: 1 }), (made) => {
+        const [first = 0] = made
+        for (const timeMs of [...made, first, first, first + 1, first]) {
+          const { ce_time } = textsOf(plantCreated(newPlant(1n), EVENT_ID, PARTITIONS, { timeMs }).headers)
+          expect(ce_time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+          expect(Date.parse(ce_time as string)).toBe(timeMs)
+        }
+      }),
+    )
+  })
+
+  it('has time and trace as two more headers, and reads as it would without', () => {
     const traceparent = parseTraceparent('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01') as Traceparent
     fc.assert(
       fc.property(newPlants, eventIds, (plant, eventId) => {
         const bare = plantCreated(plant, eventId, PARTITIONS)
-        const traced = plantCreated(plant, eventId, PARTITIONS, traceparent)
-        expect(traced).toEqual({
-          ...bare,
-          headers: { ...bare.headers, traceparent: Buffer.from(traceparent) },
-        })
-        const [first, second] = [bare, traced].map(({ partition, ...record }) =>
+        const more = plantCreated(plant, eventId, PARTITIONS, { timeMs: 0, traceparent })
+        const ce_time = Buffer.from('1970-01-01T00:00:00.000Z')
+        expect(more).toEqual({ ...bare, headers: { ...bare.headers, ce_time, traceparent: Buffer.from(traceparent) } })
+        const [first, second] = [bare, more].map(({ partition, ...record }) =>
           readRecord({ offset: OFFSET, ...record }, partition, PARTITIONS),
         )
         expect(second).toEqual(first)
@@ -113,3 +128,7 @@ describe('for any record', () => {
     )
   })
 })
+
+function textsOf(headers: Record<string, Buffer>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, bytes]) => [name, bytes.toString()]))
+}

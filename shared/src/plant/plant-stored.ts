@@ -2,12 +2,14 @@ import { writeVersion1 } from './payload.ts'
 import type { Plant } from './plant.ts'
 import {
   type Claim,
-  constantHeaders,
   contentOf,
+  DEFAULT_SOURCE,
   isHeader,
   type NewRecord,
   readClaim,
+  type SharedHeaders,
   type StoredRecord,
+  sharedHeadersOf,
 } from './plant-created.ts'
 import { formatPosition, type Offset, type Partition, parsePosition } from './position.ts'
 
@@ -18,17 +20,23 @@ export type Row = Claim & { plant: Plant }
 export type TableRecord = { offset: Offset; row?: Row }
 
 const TYPE = Buffer.from('PlantStored')
-// Not the source of the log: an id is unique in its source.
-const CONSTANT_HEADERS = constantHeaders(TYPE, '/plants/table')
+
+/** The headers that all rows share. Not the source of the log: an id is unique in its source. */
+export const rowHeaders = (source: string): SharedHeaders => sharedHeadersOf(TYPE, `${source}/table`)
+const DEFAULT_HEADERS = rowHeaders(DEFAULT_SOURCE)
 
 /** The row as a record of the table. The same row is always the same record. */
-export function plantStored({ id, eventId, offset, plant }: Row, partition: Partition): NewRecord {
+export function plantStored(
+  { id, eventId, offset, plant }: Row,
+  partition: Partition,
+  sharedHeaders = DEFAULT_HEADERS,
+): NewRecord {
   return {
     partition,
     key: Buffer.from(id.toString(), 'latin1'),
     value: writeVersion1({ id, ...plant }),
     headers: {
-      ...CONSTANT_HEADERS,
+      ...sharedHeaders,
       ce_id: Buffer.from(eventId, 'latin1'),
       ce_position: Buffer.from(formatPosition({ partition, offset }), 'latin1'),
     },

@@ -29,6 +29,7 @@ describe('settings', () => {
       PLANTS_TOPIC: 'plants',
       PLANTS_PARTITIONS: 12,
       PLANTS_TABLE: 'off',
+      EVENT_SOURCE: '/plants',
       HOST: '127.0.0.1',
       LOG_LEVEL: 'info',
       PORT: 3000,
@@ -99,6 +100,16 @@ describe('settings', () => {
     (brokers) => {
       expect(read({ ...GOOD, KAFKA_BROKERS: brokers })).toMatchObject({ KAFKA_BROKERS: brokers })
     },
+  )
+
+  it.each(['/p', '/plants/eu', 'https://plants.example:8443/eu', 'urn:plants:eu-1', `/${'p'.repeat(99)}`])(
+    'accept a source of events that a path segment can follow: %s',
+    (source) => expect(read({ ...GOOD, EVENT_SOURCE: source })).toMatchObject({ EVENT_SOURCE: source }),
+  )
+
+  it.each(['/', 'plants', '/plants/', 'urn:', '/a b', '/plants?eu', '/plants#eu', '/plants\n', `/${'p'.repeat(100)}`])(
+    'reject another source of events: %j',
+    (source) => expect(messageOf({ ...GOOD, EVENT_SOURCE: source })).toMatch(/^settings: EVENT_SOURCE must be a URI,/),
   )
 
   it('report every invalid setting at once', () => {

@@ -15,7 +15,7 @@ export type Stores = Awaited<ReturnType<typeof createStores>>
  * Creates the clients of both stores. It waits for neither: the Redis client connects in the background, and the Kafka
  * client connects when it is used. Throws a PreconditionError when settings contradict each other, or name files of a
  * file system that does not respond. `close` ends the Redis client; producers and consumers of `kafka` close
- * themselves. `table` is the topic of the table; undefined without one.
+ * themselves. `table` is the topic of the table; undefined without one. `source` is the `ce_source` of the events.
  */
 export async function createStores(
   settings: StoreSettings,
@@ -27,5 +27,6 @@ export async function createStores(
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), clientId, kafkaLog, securityOf(settings))
   const readModel = createReadModel({ redis: settings, ...topic }, log, patience)
-  return { ...topic, table: tableOf(settings), kafka, readModel, close: readModel.close }
+  const { EVENT_SOURCE: source } = settings
+  return { ...topic, table: tableOf(settings), source, kafka, readModel, close: readModel.close }
 }

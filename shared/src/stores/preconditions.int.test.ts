@@ -6,6 +6,7 @@ import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import { createTestTopic, setPartitions } from '../../../tests/support/topic.ts'
 import { createAppender } from '../event-log/append.ts'
 import { checkTopic } from '../event-log/topic.ts'
+import { DEFAULT_SOURCE } from '../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { createReadModel } from '../read-model/read-model.ts'
 import { PreconditionError } from '../runtime/failures.ts'
@@ -32,7 +33,7 @@ async function openPassedTopic(kafkaBrokers = inject('kafkaBrokers')) {
   const common = { time: fastTime, log: quietLog, onHalt: (error: Error) => void halts.push(error) }
   const { topicId } = await checkTopic(topic.kafka, topic)
   const reading = { topicId, passed, updateEnds }
-  const stores = { ...topic, table: undefined, readModel, close: readModel.close }
+  const stores = { ...topic, table: undefined, source: DEFAULT_SOURCE, readModel, close: readModel.close }
   onTestFinished(async () => {
     await Promise.all([appender.close(), readModel.close()])
   })

@@ -1,10 +1,13 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { KAFKA_SETTINGS } from '../event-log/kafka-settings.ts'
+import { DEFAULT_SOURCE } from '../plant/plant-created.ts'
 import { REDIS_SETTINGS } from '../read-model/redis-settings.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { LOG_LEVELS } from '../runtime/json-log.ts'
 import { TRACING_SETTINGS } from '../tracing/tracing-settings.ts'
 
+/** A URI or an absolute path (RFC 3986), to which a path segment can be appended. */
+const SOURCE = /^([a-z][a-z0-9+.-]*:|\/)[\w.~:/-]*[\w.~-]$/
 export const TOPIC_NAME = /^[a-zA-Z0-9._-]{1,249}$/
 
 /** The settings that name a store: its log in Kafka and its read model in Redis. */
@@ -21,6 +24,13 @@ export const STORE_SETTINGS = {
     pattern: TOPIC_NAME.source,
     default: 'off',
     expected: 'on, off or a Kafka topic name',
+  }),
+  EVENT_SOURCE: Type.String({
+    pattern: SOURCE.source,
+    maxLength: 100,
+    default: DEFAULT_SOURCE,
+    expected:
+      'a URI, or a path such as /plants, of at most 100 letters, digits and -._~:/ that does not end with : or /',
   }),
 }
 

@@ -3,7 +3,7 @@ import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Range } from '../event-log/replay.ts'
 import { textLengthOf } from '../plant/plant.ts'
 import type { LogRecord, NewRecord } from '../plant/plant-created.ts'
-import { plantStored } from '../plant/plant-stored.ts'
+import { plantStored, rowHeaders } from '../plant/plant-stored.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { claimsOf, type LogSpan, unwritten, writtenUpTo } from '../protocol/plants-table.ts'
@@ -67,6 +67,7 @@ export type TableWriter = ReturnType<typeof createTableWriter>
  */
 export function createTableWriter(options: TableWriterOptions) {
   const { readModel, latestRows, append, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
+  const sharedHeaders = rowHeaders(options.source)
   const closing = new AbortController()
   const { signal } = closing
   const backOff = createBackOff(RETRY)
@@ -174,7 +175,7 @@ export function createTableWriter(options: TableWriterOptions) {
     const known = asked.filter(({ partition }) => !unknown.has(partition))
     const found = await lookUpRows(readModel, known)
     return found.flatMap((one) => {
-      if (one.rows !== undefined) return one.rows.map((row) => plantStored(row, one.partition))
+      if (one.rows !== undefined) return one.rows.map((row) => plantStored(row, one.partition, sharedHeaders))
       unknown.add(one.partition)
       wait(one.partition, one.why)
       return []

@@ -24,6 +24,8 @@ type OnRecords = (partition: Partition, records: readonly LogRecord[], reached: 
 
 /** The table, and the log that it is written from. */
 export type TableStores = {
+  /** The `ce_source` of the log's events. */
+  source: string
   readModel: Pick<ReadModel, 'lookUp'>
   /** Reads the row that was created last, of each of these partitions that has rows. */
   latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row>>
@@ -35,14 +37,14 @@ export type TableStores = {
 
 /** The table of these stores in Kafka. `close` ends the producer. */
 export function openTable(
-  { kafka, topic, partitions, readModel }: Stores,
+  { kafka, topic, partitions, source, readModel }: Stores,
   table: string,
   { tableId }: Pick<StartState, 'tableId'>,
   common: { log: Log; time: Time },
 ): TableStores & { close(): Promise<void> } {
   const { append, close } = createAppender(kafka, table, tableId)
   return {
-    ...{ readModel, append, close },
+    ...{ source, readModel, append, close },
     latestRows: (wanted, signal) => readLatestRows({ kafka, table, partitions, signal, ...common }, wanted),
     readLog: (ranges, onRecords, signal) =>
       replay({

@@ -52,7 +52,7 @@
 {{- if eq (include "plant-store.table" .) ($settings.PLANTS_TOPIC | default "plants") }}
 {{- $faults = append $faults "PLANTS_TABLE must not be the topic of the log" }}
 {{- end }}
-{{- range $name := list "PLANTS_TOPIC" "PLANTS_PARTITIONS" "PLANTS_TABLE" }}
+{{- range $name := list "PLANTS_TOPIC" "PLANTS_PARTITIONS" "PLANTS_TABLE" "EVENT_SOURCE" }}
 {{- range $program := $programs }}
 {{- if hasKey (index $values $program "settings") $name }}
 {{- $faults = append $faults (printf "%s.settings has %s: all programs need the same, so set it in settings" $program $name) }}

@@ -4,7 +4,14 @@ import type { Lanes, Written } from '@plant-store/shared/event-log/lanes.ts'
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewPlant, type PlantId, plantOf } from '@plant-store/shared/plant/plant.ts'
-import { type Claim, type NewRecord, plantCreated, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
+import {
+  type Claim,
+  DEFAULT_SOURCE,
+  eventHeaders,
+  type NewRecord,
+  plantCreated,
+  type Traceparent,
+} from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { firstClaimOf, type Verdict, verdict } from '@plant-store/shared/protocol/coverage.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -54,6 +61,10 @@ export type CreationOptions = {
   time: Time
   deadlineMs: number
   limits?: typeof CREATE_LIMITS
+  /** The `ce_source` of the events. */
+  source?: string
+  /** The time for `ce_time`, in milliseconds since 1970. Nothing else uses it. */
+  wallClock?(): number
   /** Set when requests may have spans. */
   tracing?: CreateTracing | undefined
   /** Called for each create that the log has decided, with the time since the start of its append. */
@@ -70,8 +81,11 @@ export function createPlantCreation(
   readModel: Pick<ReadModel, 'lookUp'>,
   lanes: Lanes,
   claimIndex: ClaimIndex,
-  { log, time, deadlineMs, limits = CREATE_LIMITS, tracing, onVerdict }: CreationOptions,
+  options: CreationOptions,
 ) {
+  const { log, time, deadlineMs, limits = CREATE_LIMITS, tracing, onVerdict } = options
+  const { source = DEFAULT_SOURCE, wallClock = Date.now } = options
+  const sharedHeaders = eventHeaders(source)
   const { maxBatchIds } = limits
   const together = { appendEnded: lanes.requestEnded, others: claimIndex.asked }
   const lookUps = createLookUps(readModel, { time, log, maxBatchIds, ...together })
@@ -81,7 +95,8 @@ export function createPlantCreation(
   const queued = { records: 0, bytes: 0 }
 
   async function create({ plant, eventId, keyed, traceparent, span }: CreatePlant, deadline: Deadline) {
-    const record = plantCreated(plant, eventId, claimIndex.partitions, traceparent)
+    const context = { sharedHeaders, timeMs: wallClock(), traceparent }
+    const record = plantCreated(plant, eventId, claimIndex.partitions, context)
     const { partition } = record
     function verdictOn(first: Claim): Outcome {
       claimIndex.readFloor.raise(partition, first.offset)

@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { inFile } from './first-claims/in-file.ts'
+import { inMemory } from './first-claims/in-memory.ts'
+
+const COUNT = 20
+const LAST = `0-${COUNT - 1}`
+
+describe.each([
+  ['in memory', () => inMemory()],
+  ['in a file', () => inFile(join(temporaryFolder(), 'claims'))],
+])('a wait for a position, with first claims %s', (_where, firstClaims) => {
+  it('ends when the handler has the plant, and at once in the next process of the group', async () => {
+    const topic = await openTopic(1)
+    await topic.append(COUNT)
+    const [groupId, claims] = [newGroup(), firstClaims()]
+    const handling = Promise.withResolvers<void>()
+    const seen: number[] = []
+    const onPlantCreated = async ({ offset }: { offset: number }) => {
+      if (offset === COUNT - 1) await handling.promise
+      seen.push(offset)
+    }
+    const first = await consumeInto(topic.topic, { groupId, firstClaims: claims, onPlantCreated })
+    await first.waitFor(`0-${COUNT - 2}`)
+    expect(seen).toHaveLength(COUNT - 1)
+    const last = first.waitFor(LAST).then(() => seen.length)
+    handling.resolve()
+    expect(await last).toBe(COUNT)
+    await first.stop()
+
+    const second = await consumeInto(topic.topic, { groupId, firstClaims: claims })
+    await second.waitFor(LAST)
+    expect(second.events).toEqual([])
+  })
+
+  it('ends at the position of a void claim, which no handler gets', async () => {
+    const topic = await openTopic(1)
+    await topic.appendRecords([newEvent(1n, 1), newEvent(1n, 1)])
+    const consumer = await consumeInto(topic.topic, { firstClaims: firstClaims() })
+    await consumer.waitFor('0-1')
+    expect(consumer.events).toHaveLength(1)
+  })
+})
+
+it('a wait ends when another member of the group has processed the position', async () => {
+  const topic = await openTopic(2)
+  const groupId = newGroup()
+  const members = await Promise.all([1, 2].map(() => consumeInto(topic.topic, { groupId })))
+  await eventually(() => expect(members.map(({ positions }) => positions().size)).toEqual([1, 1]))
+  const byPartition = Map.groupBy(await topic.append(COUNT), ({ partition }) => partition)
+  const token = [...byPartition].map(([partition, { length }]) => `${partition}-${length - 1}`).join()
+  await Promise.all(members.map(({ waitFor }) => waitFor(token)))
+  expect(members.flatMap(({ events }) => events)).toHaveLength(COUNT)
+})
+
+it('a wait fails for a position that the log does not have, by its signal, and when the consumer stops', async () => {
+  const topic = await openTopic(1)
+  await topic.append(1)
+  const handling = Promise.withResolvers<void>()
+  const consumer = await consumeInto(topic.topic, { onPlantCreated: () => handling.promise })
+  await expect(consumer.waitFor('1-0')).rejects.toMatchObject({ code: 'invalid-position' })
+  await expect(consumer.waitFor('0-1')).rejects.toMatchObject({ code: 'invalid-position' })
+  await expect(consumer.waitFor('0-0', { signal: AbortSignal.timeout(1) })).rejects.toMatchObject({
+    name: 'TimeoutError',
+  })
+  await topic.append(1)
+  const later = expect(consumer.waitFor('0-1')).rejects.toMatchObject({ code: 'stopped' })
+  const stopped = consumer.stop()
+  handling.resolve()
+  await Promise.all([stopped, later])
+  await expect(consumer.waitFor('0-0')).rejects.toMatchObject({ code: 'stopped' })
+})

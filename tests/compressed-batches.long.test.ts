@@ -54,9 +54,11 @@ it('batches of each codec are read; one that cannot be decoded stops only its pa
     const problem = /^1 problem.*\n! partition 2 cannot be read from offset \d+ on: the batch there is damaged/
     expect(await plantctl('status')).toMatchObject({ code: 3, stdout: expect.stringMatching(problem) })
   }, 30_000)
-  for (const command of ['verify', 'export', 'rebuild', 'events']) {
+  for (const command of ['export', 'rebuild', 'events']) {
     const { code, stderr } = await plantctl(command)
     expect([command, code, stderr.trimEnd().split('\n').at(-1)]).toEqual([command, 1, expect.stringMatching(reason)])
   }
-  expect(await plantctl('verify', '--partition', '1')).toMatchObject({ code: 0 })
+  expect(await plantctl('events', '--partition', '1')).toMatchObject({ code: 0 })
+  // It compares up to the checkpoint of the read model, which is before the batch.
+  expect(await plantctl('verify')).toMatchObject({ code: 0 })
 })

@@ -1,4 +1,5 @@
 import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
+import type { ConsumerAsMember, Membership } from '../kafka-client/coordinator.ts'
 import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
@@ -73,7 +74,8 @@ export type Follower = ReturnType<typeof createFollower>
 export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const { kafka, topic, partitions, log, time, only, read, remedy = SERVICE_REMEDY } = options
   const readEnds = options.ends ?? (() => checkTopic(kafka, { topic, partitions }))
-  let consumer: ConsumerByTopicId
+  let consumer: ConsumerByTopicId & ConsumerAsMember
+  const membership: Membership = {}
   let { topicId } = options
   let running: Promise<void> | undefined
   /** The reason why the previous consumer ended; undefined once the group is joined. */
@@ -214,8 +216,9 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       readUncommitted: false,
       // `run` below starts a new consumer.
       retry: { restartOnFailure: async () => false },
-    }) as ConsumerByTopicId
+    }) as ConsumerByTopicId & ConsumerAsMember
     consumer.byTopicId(() => topicId)
+    consumer.asMember(membership)
     throttling.watch(consumer)
     const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()

@@ -7,7 +7,7 @@ import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
-import { groupsWithLiveCoordinator } from './coordinator.ts'
+import { consumersAsMember, groupsWithLiveCoordinator } from './coordinator.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
 import { producersWithLeaders } from './leader-producer.ts'
@@ -260,7 +260,7 @@ function load(): typeof import('kafkajs') {
   // The admin loads the consumer, too.
   modules.replace(CONSUMER_GROUP, groupsWithLiveCoordinator(modules.load(CONSUMER_GROUP)))
   modules.replace(ADMIN, adminsOfMoreOffsets(modules.load(ADMIN)))
-  modules.replace(CONSUMER, consumersByTopicId(modules.load(CONSUMER)))
+  modules.replace(CONSUMER, consumersAsMember(consumersByTopicId(modules.load(CONSUMER))))
   const definitions = { produce: modules.load(PRODUCE), metadata: modules.load(METADATA) }
   modules.replace(PRODUCER, producersWithTransactions(producersWithLeaders(modules.load(PRODUCER), definitions)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')

@@ -187,9 +187,11 @@ function withoutNegativeLengths(readBytes: (this: KafkaDecoder, length: number) 
 }
 
 type Offsets = Pick<Admin, 'fetchTopicOffsets'>
-export type MoreOffsets = {
+export type MoreOfAdmin = {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
   fetchWrittenOffsets: Offsets['fetchTopicOffsets']
+  /** The highest version of a request that one of the brokers knows; undefined when it does not know the request. */
+  highestVersion(apiKey: number): Promise<number | undefined>
   /** Commits offsets for a group, with their metadata. Rejects when the group has members. */
   commitOffsets(groupId: string, topic: string, partitions: readonly CommittedOffset[]): Promise<void>
 }
@@ -198,17 +200,19 @@ type AdminParts = {
   cluster: {
     isolationLevel?: number
     findGroupCoordinator(wanted: { groupId: string }): Promise<{ offsetCommit(call: object): Promise<unknown> }>
+    brokerPool: { withBroker<T>(use: (parts: { broker: ConnectedBroker }) => Promise<T>): Promise<T> }
   }
 }
+type ConnectedBroker = { versions: Readonly<Record<number, { maxVersion: number }>> }
 /** The fields of a commit by a program that is not a member of the group. */
 const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
 
 /**
  * Only consumers of kafkajs can read uncommitted records, and these do not return offsets. Its `setOffsets` commits no
- * metadata.
+ * metadata, and it keeps the versions of the brokers to itself.
  */
-function adminsOfMoreOffsets<A extends Offsets>(createAdmin: (parts: AdminParts) => A) {
-  return (parts: AdminParts): A & MoreOffsets => {
+function extendedAdmins<A extends Offsets>(createAdmin: (parts: AdminParts) => A) {
+  return (parts: AdminParts): A & MoreOfAdmin => {
     const admin = createAdmin(parts)
     return {
       ...admin,
@@ -220,6 +224,9 @@ function adminsOfMoreOffsets<A extends Offsets>(createAdmin: (parts: AdminParts)
           delete parts.cluster.isolationLevel
         }
       },
+
+      highestVersion: (apiKey) =>
+        parts.cluster.brokerPool.withBroker(async ({ broker }) => broker.versions[apiKey]?.maxVersion),
 
       async commitOffsets(groupId, topic, partitions) {
         const coordinator = await parts.cluster.findGroupCoordinator({ groupId })
@@ -259,7 +266,7 @@ function load(): typeof import('kafkajs') {
   Object.assign(brokerPool, firstBroker)
   // The admin loads the consumer, too.
   modules.replace(CONSUMER_GROUP, groupsWithLiveCoordinator(modules.load(CONSUMER_GROUP)))
-  modules.replace(ADMIN, adminsOfMoreOffsets(modules.load(ADMIN)))
+  modules.replace(ADMIN, extendedAdmins(modules.load(ADMIN)))
   modules.replace(CONSUMER, consumersAsMember(consumersByTopicId(modules.load(CONSUMER))))
   const definitions = { produce: modules.load(PRODUCE), metadata: modules.load(METADATA) }
   modules.replace(PRODUCER, producersWithTransactions(producersWithLeaders(modules.load(PRODUCER), definitions)))

@@ -21,6 +21,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .long.test.ts                           any of these, Java and Go, and more time              npm run test:all
 //   .secured.test.ts                        Kafka as a process, openssl, Redis, services         npm run test:secured
 //   .redis-ha.test.ts                       Kafka, and a Redis that is secured or fails over     npm run test:redis-ha
+//   .versions.test.ts                       Java, Maven, Debian's packages, PyPI                 npm run test:versions
 //   .upgrade.test.ts                        Java, Go, and a former commit                        npm run test:upgrade
 //   .image.test.ts                          a Docker engine                                      npm run test:image
 //   .chart.test.ts                          Go, and what it builds; Kafka and Redis              npm run test:chart
@@ -87,6 +88,15 @@ export default defineConfig({
           ...twoAtATime,
           testTimeout: 120_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'versions',
+          include: ['tests/versions/*.versions.test.ts'],
+          ...realStores,
+          ...oneAtATime,
+          testTimeout: 300_000,
         },
       },
       {

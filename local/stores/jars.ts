@@ -10,19 +10,28 @@ const POM = fileURLToPath(new URL('pom.xml', import.meta.url))
 const FETCH_TIMEOUT_MS = 600_000
 const NO_REDIS = 'install redis-server 6.2 or newer, or set REDIS_URL.'
 
-type Needed = { kafka?: boolean; redis?: boolean; signal?: AbortSignal | undefined }
+type Needed = {
+  kafka?: boolean
+  redis?: boolean
+  /** Another than that of `pom.xml`. */
+  kafkaVersion?: string
+  signal?: AbortSignal | undefined
+}
 export type Programs = { java: string; kafkaClasspath: string; redisServer: string }
 
 /**
  * Provides the programs of Kafka and Redis for processes on this machine, or of those that are needed. Maven fetches
  * them into `.local/jars-…` once per version of `pom.xml`. Throws a Failure that says what to install.
  */
-export async function ensureJars({ kafka = true, redis = true, signal }: Needed = {}): Promise<Programs> {
+export async function ensureJars({ kafka = true, redis = true, kafkaVersion, signal }: Needed = {}): Promise<Programs> {
   const java = kafka ? await findJava(signal) : 'java'
   const installedRedis = redis ? await findRedisServer('redis-server', signal) : undefined
   if (!kafka && (installedRedis || !redis)) return { java, kafkaClasspath: '', redisServer: installedRedis ?? '' }
   const options = { waitTimeoutMs: FETCH_TIMEOUT_MS, signal }
-  const dir = await builtOnce('jars', [POM], options, (folder, onStart) => fetchJars(folder, signal, onStart))
+  const name = ['jars', kafkaVersion].filter(Boolean).join('-')
+  const dir = await builtOnce(name, [POM], options, (folder, onStart) =>
+    fetchJars(folder, kafkaVersion, signal, onStart),
+  )
   return {
     java,
     kafkaClasspath: join(dir, 'kafka', '*'),
@@ -30,8 +39,15 @@ export async function ensureJars({ kafka = true, redis = true, signal }: Needed 
   }
 }
 
-async function fetchJars(dir: string, signal: AbortSignal | undefined, onStart: (pid: number) => void): Promise<void> {
+async function fetchJars(
+  dir: string,
+  kafkaVersion: string | undefined,
+  signal: AbortSignal | undefined,
+  onStart: (pid: number) => void,
+): Promise<void> {
   const args = ['-B', '-q', '-f', POM, 'generate-resources', `-Dtarget=${dir}`, `-Dredis.platform=${platform()}`]
+  if (kafkaVersion !== undefined) args.push(`-Dkafka.version=${kafkaVersion}`)
+  if (kafkaVersion?.startsWith('3.')) args.push('-Pkafka-3')
   const options = { cwd: dir, env: javaEnvironment(), timeoutMs: FETCH_TIMEOUT_MS, signal, onStart }
   const { code, output, missing } = await runCommand('mvn', args, options)
   const instead = 'or start Docker, or set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere.'

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import type { MoreOffsets } from '@plant-store/shared/kafka-client/kafkajs.ts'
+import type { MoreOfAdmin } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
 import type { Admin } from 'kafkajs'
 import { expect, inject, it, onTestFailed, vi } from 'vitest'
@@ -92,7 +92,7 @@ it(`a backup that was killed ${KILLS} times is that of one that was not`, async 
 /** The sum of the ends of the partitions, and the part of it in open transactions. */
 async function readProgress(admin: Admin, topic: string) {
   const sumOf = (ends: string[]) => ends.reduce((sum, end) => sum + Number(end), 0)
-  const written = sumOf((await (admin as Admin & MoreOffsets).fetchWrittenOffsets(topic)).map(({ high }) => high))
+  const written = sumOf((await (admin as Admin & MoreOfAdmin).fetchWrittenOffsets(topic)).map(({ high }) => high))
   const stable = sumOf((await admin.fetchTopicOffsets(topic)).map(({ high }) => high))
   return { written, open: written - stable }
 }

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
+import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { allPartitions, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
+import { withAdmin } from './connection.ts'
 import { readGroupOffsets } from './groups.ts'
 
 const PARTITIONS = 4
@@ -69,6 +71,26 @@ describe('members of one group', () => {
     await untilApplied()
     expect(assignedTo(second)).toHaveLength(PARTITIONS)
     expect([...first.halts, ...second.halts]).toEqual([])
+  })
+
+  it('remain members when their consumer crashes', async () => {
+    const kafka = await startOwnKafka()
+    const topic = await openTopic(PARTITIONS, kafka.brokers)
+    const groupId = `test-${randomUUID()}`
+    const consumers = vi.fn(() => groupId)
+    const { follower } = followLog(topic, { groupId: consumers })
+    const untilAssigned = () => vi.waitFor(() => expect(follower.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
+    async function membersOfGroup(): Promise<string[] | undefined> {
+      const { groups } = await withAdmin(topic.kafka, (admin) => admin.describeGroups([groupId]))
+      return groups[0]?.members.map(({ memberId }) => memberId)
+    }
+    await untilAssigned()
+    const members = await membersOfGroup()
+    expect(members).toHaveLength(1)
+    await kafka.crashAndStartAgain()
+    await vi.waitFor(() => expect(consumers.mock.calls.length).toBeGreaterThan(1), WAIT_MS)
+    await untilAssigned()
+    expect(await membersOfGroup()).toEqual(members)
   })
 
   it('commit for lag tools how far each partition was read', async () => {

@@ -1,4 +1,5 @@
 import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
+import type { ConsumerAsMember, Membership } from '../kafka-client/coordinator.ts'
 import { undecodableIn } from '../kafka-client/fetched-records.ts'
 import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
@@ -76,7 +77,8 @@ export type Follower = ReturnType<typeof createFollower>
 export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const { kafka, topic, partitions, log, time, only, read, remedy = SERVICE_REMEDY } = options
   const readEnds = options.ends ?? (() => checkLedPartitions(kafka, { topic, partitions }))
-  let consumer: ConsumerByTopicId
+  let consumer: ConsumerByTopicId & ConsumerAsMember
+  const membership: Membership = {}
   let { topicId } = options
   let running: Promise<void> | undefined
   /** The reason why the previous consumer ended; undefined once the group is joined. */
@@ -225,8 +227,9 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       readUncommitted: false,
       // `run` below starts a new consumer.
       retry: { restartOnFailure: async () => false },
-    }) as ConsumerByTopicId
+    }) as ConsumerByTopicId & ConsumerAsMember
     consumer.byTopicId(() => topicId)
+    consumer.asMember(membership)
     throttling.watch(consumer)
     const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()

@@ -1,5 +1,5 @@
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
-import type { MoreOffsets } from '../kafka-client/kafkajs.ts'
+import type { MoreOfAdmin } from '../kafka-client/kafkajs.ts'
 import { isTopicHidden, type Operation, Refused } from './broker-errors.ts'
 
 /** The bits of the authorized operations of a topic; see AclOperation of Kafka. */
@@ -50,7 +50,7 @@ export function createRightsCheck(kafka: Kafka, topic: string, needed: readonly 
       try {
         if (admin === undefined) {
           admin = kafka.admin()
-          ;(admin as Admin & MoreOffsets).allowLeaderless()
+          ;(admin as Admin & MoreOfAdmin).allowLeaderless()
           await admin.connect()
         }
         await checkRights(admin, topic, needed)

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
-import type { MoreOffsets } from '../kafka-client/kafkajs.ts'
+import type { MoreOfAdmin } from '../kafka-client/kafkajs.ts'
 import { FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { MAX_APPEND_BYTES } from './append.ts'
@@ -23,7 +23,7 @@ export type LogEnds = { topicId: TopicId | undefined; ends: Offset[] }
 /** A partition that readers get up to `from` only, because a transaction of another producer is open; its real end. */
 export type OpenTransaction = { partition: Partition; from: Offset; end: Offset }
 
-/** `warnings` name the settings that production should not have. */
+/** `warnings` name the settings that production should not have, and what an older Kafka does worse. */
 export type TopicState<E extends KnownEnds = LogEnds> = E & { warnings: string[]; openTransactions: OpenTransaction[] }
 
 /** The purpose of a topic, and the settings that it requires. */
@@ -54,6 +54,19 @@ export const TABLE: TopicKind = {
 const LOST_CLAIMS = 'the first claims of ids. Restore the topic from a copy'
 const CONFIRM_ATTEMPTS = 4
 const CONFIRM_AFTER_MS = 1_000
+/** What a Kafka does worse that does not know this version of a request: Produce or Fetch by topic id. */
+const OLDER: readonly { apiKey: number; version: number; warning: string }[] = [
+  {
+    ...{ apiKey: 0, version: 13 },
+    warning:
+      'Kafka is older than 4.1: no acknowledgement decides a create, so each one waits until its record has been read. ' +
+      'Upgrade the brokers',
+  },
+  {
+    ...{ apiKey: 1, version: 13 },
+    warning: 'Kafka is older than 3.1: a recreated topic is noticed up to 30 s late. Upgrade the brokers',
+  },
+]
 const PRODUCTION = { 'min.insync.replicas': '2', 'unclean.leader.election.enable': 'false' }
 
 /** Creates the topic with the settings that the protocol needs, as `createConfigured`. */
@@ -79,14 +92,17 @@ export async function checkLedPartitions(
   kind: TopicKind = LOG,
 ): Promise<TopicState<KnownEnds>> {
   return withAdmin(kafka, async (admin) => {
-    ;(admin as Admin & MoreOffsets).allowLeaderless()
+    ;(admin as Admin & MoreOfAdmin).allowLeaderless()
     // The configuration first: a metadata request for a missing topic could make the broker create it.
     const configuration = await confirmed(() => describeExisting(admin, settings, kind))
     const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
     checkConfiguration(settings.topic, configuration, kind)
-    const warnings = warningsOf(settings.topic, configuration, replicas)
+    const warnings = [
+      ...(kind === LOG ? await olderKafka(admin as Admin & MoreOfAdmin) : []),
+      ...warningsOf(settings.topic, configuration, replicas),
+    ]
     // Before the others: a record that is committed in between must not look hidden.
-    const written = await (admin as Admin & MoreOffsets).fetchWrittenOffsets(settings.topic)
+    const written = await (admin as Admin & MoreOfAdmin).fetchWrittenOffsets(settings.topic)
     const ends = await endsOfWholeLog(admin, settings, kind.lost)
     const openTransactions = written.flatMap(({ partition, high }): OpenTransaction[] => {
       const [from, end] = [ends[partition], offsetOf(high)]
@@ -116,7 +132,7 @@ export async function readEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS):
 export async function readKnownEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS): Promise<KnownEnds> {
   try {
     return await withAdmin(kafka, async (admin) => {
-      ;(admin as Admin & MoreOffsets).allowLeaderless()
+      ;(admin as Admin & MoreOfAdmin).allowLeaderless()
       const { topicId, partitions } = await readTopic(admin, topic)
       const ends = await endsOfWholeLog(admin, { topic, partitions: partitions.length }, lost)
       return { topicId, ends }
@@ -225,6 +241,13 @@ function checkConfiguration(topic: string, configuration: Configuration, { requi
     .filter(([name, value]) => configuration.get(name) !== value)
     .map(([name, value]) => `set ${name} to ${value} (it is ${configuration.get(name)})`)
   if (wrong.length > 0) throw new PreconditionError(`topic ${topic} ${otherwise}: ${wrong.join(', ')}`)
+}
+
+async function olderKafka(admin: MoreOfAdmin): Promise<string[]> {
+  const warnings: string[] = []
+  for (const { apiKey, version, warning } of OLDER)
+    if (((await admin.highestVersion(apiKey)) ?? 0) < version) warnings.push(warning)
+  return warnings
 }
 
 function warningsOf(topic: string, configuration: Configuration, replicas: number): string[] {

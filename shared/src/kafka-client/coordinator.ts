@@ -1,12 +1,33 @@
 import { delay, systemTime } from '../runtime/time.ts'
 
+/** The member of a group that one consumer has been and the next one becomes. */
+export type Membership = { groupId?: string; memberId?: string | null }
+export type ConsumerAsMember = {
+  /** Before `run`. */
+  asMember(membership: Membership): void
+}
+type MemberCluster = { membership?: Membership }
+
+/** Wraps kafkajs's factory of consumers. */
+export function consumersAsMember<C extends object, P extends { cluster: object }>(createConsumer: (parts: P) => C) {
+  return (parts: P): C & ConsumerAsMember => ({
+    ...createConsumer(parts),
+    asMember(membership) {
+      const cluster: MemberCluster = parts.cluster
+      cluster.membership = membership
+    },
+  })
+}
+
 /** The part of kafkajs's ConsumerGroup that is used here. */
 type ConsumerGroup = {
   groupId: string
+  memberId: string | null
   coordinator: unknown
   /** Commits offsets, to the coordinator of the last join; null before the first one. */
   offsetManager: { coordinator: unknown } | null
-  cluster: { findGroupCoordinator(wanted: { groupId: string }): Promise<unknown> }
+  cluster: MemberCluster & { findGroupCoordinator(wanted: { groupId: string }): Promise<unknown> }
+  joinAndSync(): Promise<void>
   heartbeat(options: { interval: number }): Promise<void>
   leave(): Promise<void>
 }
@@ -19,6 +40,9 @@ const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
  * kafkajs sends heartbeats to the coordinator that it found when it joined. When that broker is frozen, each heartbeat
  * takes a request time-out, and no record is delivered meanwhile: for 25 s, until the retries are over. Here the
  * coordinator is looked for again after the first one. A group is left without the response of a frozen coordinator.
+ *
+ * A consumer of kafkajs joins as a new member. After a crash it would wait until the group has expelled the one that it
+ * was before: for a session, which begins again when a broker becomes the coordinator.
  */
 export function groupsWithLiveCoordinator(Original: new (options: object) => ConsumerGroup) {
   return class extends Original {
@@ -33,6 +57,18 @@ export function groupsWithLiveCoordinator(Original: new (options: object) => Con
           if (this.offsetManager !== null) this.offsetManager.coordinator = this.coordinator
         }
         throw error
+      }
+    }
+
+    override async joinAndSync(): Promise<void> {
+      const { groupId, cluster } = this
+      const { membership = {} } = cluster
+      if (membership.groupId === groupId) this.memberId ??= membership.memberId ?? null
+      try {
+        await super.joinAndSync()
+      } finally {
+        // Kafka may have made it a member although it was not assigned partitions.
+        Object.assign(membership, { groupId, memberId: this.memberId })
       }
     }
 

@@ -5,6 +5,7 @@ import { groupsWithLiveCoordinator } from './coordinator.ts'
 function movedGroup(react: () => Promise<void>) {
   const Group = class {
     groupId = 'plants'
+    memberId = null
     coordinator: unknown = 'former'
     offsetManager = { coordinator: 'former' as unknown }
     cluster = { findGroupCoordinator: async ({ groupId }: { groupId: string }) => `new one of ${groupId}` }
@@ -12,6 +13,9 @@ function movedGroup(react: () => Promise<void>) {
       return react()
     }
     leave(): Promise<void> {
+      return react()
+    }
+    joinAndSync(): Promise<void> {
       return react()
     }
   }

@@ -7,7 +7,7 @@ import { zstdCompress } from 'node:zlib'
 import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
-import { groupsWithLiveCoordinator } from './coordinator.ts'
+import { consumersAsMember, groupsWithLiveCoordinator } from './coordinator.ts'
 import { CODECS } from './decompress.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
@@ -189,11 +189,13 @@ function withoutNegativeLengths(readBytes: (this: KafkaDecoder, length: number) 
 }
 
 type Offsets = Pick<Admin, 'fetchTopicOffsets'>
-export type MoreOffsets = {
+export type MoreOfAdmin = {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
   fetchWrittenOffsets: Offsets['fetchTopicOffsets']
   /** From now on partitions without a leader are no error: their offsets are left out, and their leader is -1. */
   allowLeaderless(): void
+  /** The highest version of a request that one of the brokers knows; undefined when it does not know the request. */
+  highestVersion(apiKey: number): Promise<number | undefined>
   /** Commits offsets for a group, with their metadata. Rejects when the group has members. */
   commitOffsets(groupId: string, topic: string, partitions: readonly CommittedOffset[]): Promise<void>
 }
@@ -202,17 +204,19 @@ type AdminParts = {
   cluster: Parameters<typeof readLedPartitions>[0] & {
     isolationLevel?: number
     findGroupCoordinator(wanted: { groupId: string }): Promise<{ offsetCommit(call: object): Promise<unknown> }>
+    brokerPool: { withBroker<T>(use: (parts: { broker: ConnectedBroker }) => Promise<T>): Promise<T> }
   }
 }
+type ConnectedBroker = { versions: Readonly<Record<number, { maxVersion: number }>> }
 /** The fields of a commit by a program that is not a member of the group. */
 const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
 
 /**
  * Only consumers of kafkajs can read uncommitted records, and these do not return offsets. Its `setOffsets` commits no
- * metadata.
+ * metadata, and it keeps the versions of the brokers to itself.
  */
-function adminsOfMoreOffsets<A extends Offsets>(createAdmin: (parts: AdminParts) => A, metadata: MetadataDefinition) {
-  return (parts: AdminParts): A & MoreOffsets => {
+function extendedAdmins<A extends Offsets>(createAdmin: (parts: AdminParts) => A, metadata: MetadataDefinition) {
+  return (parts: AdminParts): A & MoreOfAdmin => {
     let isAllowed = false
     readLedPartitions(parts.cluster, metadata, () => isAllowed)
     const admin = createAdmin(parts)
@@ -230,6 +234,9 @@ function adminsOfMoreOffsets<A extends Offsets>(createAdmin: (parts: AdminParts)
       allowLeaderless() {
         isAllowed = true
       },
+
+      highestVersion: (apiKey) =>
+        parts.cluster.brokerPool.withBroker(async ({ broker }) => broker.versions[apiKey]?.maxVersion),
 
       async commitOffsets(groupId, topic, partitions) {
         const coordinator = await parts.cluster.findGroupCoordinator({ groupId })
@@ -270,8 +277,8 @@ function load(): typeof import('kafkajs') {
   // The admin loads the consumer, too.
   modules.replace(CONSUMER_GROUP, groupsWithLiveCoordinator(modules.load(CONSUMER_GROUP)))
   const definitions = { produce: modules.load(PRODUCE), metadata: modules.load(METADATA) }
-  modules.replace(ADMIN, adminsOfMoreOffsets(modules.load(ADMIN), definitions.metadata))
-  const consumers = consumersByTopicId(modules.load(CONSUMER))
+  modules.replace(ADMIN, extendedAdmins(modules.load(ADMIN), definitions.metadata))
+  const consumers = consumersAsMember(consumersByTopicId(modules.load(CONSUMER)))
   modules.replace(CONSUMER, consumersOfLedPartitions(consumers, definitions.metadata))
   modules.replace(PRODUCER, producersWithTransactions(producersWithLeaders(modules.load(PRODUCER), definitions)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../../local/processes/failure.mjs'
 import type { RunningProcess } from '../../../local/processes/process.ts'
-import { ensureJars } from '../../../local/stores/jars.ts'
+import { ensureJars, type Programs } from '../../../local/stores/jars.ts'
 import { startKafka } from '../../../local/stores/kafka.ts'
 import { startRedis } from '../../../local/stores/redis.ts'
 import { endProcesses, registerProcess } from '../test-run.ts'
@@ -21,8 +21,14 @@ export type ProcessSource = Pick<StoreSource, 'endAll'> & {
   startRedis(options?: RedisOptions): Promise<TestRedis & Identified>
 }
 
-/** Kafka and Redis as processes on this machine. `javaArgs` are for the JVM of Kafka. */
-export function createProcessSource(run: string, { javaArgs }: { javaArgs?: string[] } = {}): ProcessSource {
+/**
+ * Kafka and Redis as processes on this machine. `javaArgs` are for the JVM of Kafka, `programs` replace those that
+ * `npm start` has.
+ */
+export function createProcessSource(
+  run: string,
+  { javaArgs, programs = {} }: { javaArgs?: string[]; programs?: Partial<Programs> } = {},
+): ProcessSource {
   /** The folder and log file of a store, and the callback that registers its process with the run. */
   function place(name: string) {
     const dir = mkdtempSync(join(run, `${name}-`))
@@ -32,7 +38,7 @@ export function createProcessSource(run: string, { javaArgs }: { javaArgs?: stri
 
   return {
     async startKafka() {
-      const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })
+      const { kafkaClasspath: classpath, java } = { ...(await ensureJars({ redis: false })), ...programs }
       const options = { ...place('kafka'), classpath, java, ...(javaArgs && { javaArgs }) }
       let kafka = await startKafka(options)
       const resume = async () => {
@@ -60,7 +66,7 @@ export function createProcessSource(run: string, { javaArgs }: { javaArgs?: stri
     },
 
     async startRedis(settings = {}) {
-      const { redisServer } = await ensureJars({ kafka: false })
+      const { redisServer } = { ...(await ensureJars({ kafka: false })), ...programs }
       const options = { ...place('redis'), redisServer, ...settings }
       let redis = await startRedis(options)
       const { url, port } = redis

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { expect, inject, it, onTestFinished, type TestContext, vi } from 'vitest'
+import { ensureJars, type Programs } from '../../local/stores/jars.ts'
+import { createPlant, readPlant } from '../support/client.ts'
+import { consumeInto } from '../support/consumed-plants.ts'
+import { startPatientCreates } from '../support/endless-creates.ts'
+import { listAll } from '../support/listing.ts'
+import { samplesIn } from '../support/metrics-text.ts'
+import { createPlantStore, openRedis, type RunningApi } from '../support/plant-store.ts'
+import { startPlantctl } from '../support/plantctl.ts'
+import { createStoreWithTable, expectTableVerified, WITH_TABLE } from '../support/plants-table.ts'
+import { createProcessSource } from '../support/stores/from-processes.ts'
+import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from '../support/truth.ts'
+import { debianServer, packagedValkey } from './servers.ts'
+
+/** Not an id of the load. */
+const OTHER_ID = 9_000_000n
+const WAIT = { timeout: 60_000, interval: 20 }
+const BELOW_4_1 = /Kafka is older than 4\.1/
+const BELOW_3_1 = /Kafka is older than 3\.1/
+
+const kafka = (kafkaVersion: string) => async () => ({
+  kafkaClasspath: (await ensureJars({ redis: false, kafkaVersion })).kafkaClasspath,
+})
+const redis = (server: () => Promise<string | undefined>) => async () => {
+  const redisServer = await server()
+  return redisServer === undefined ? undefined : { redisServer }
+}
+
+/** The stores that differ from those of all other tests, and the notices that they cause. */
+const VERSIONS: [string, () => Promise<Partial<Programs> | undefined>, RegExp[]][] = [
+  ['Kafka 3.0', kafka('3.0.2'), [BELOW_3_1, BELOW_4_1]],
+  ['Kafka 3.9', kafka('3.9.2'), [BELOW_4_1]],
+  ['Kafka 4.0', kafka('4.0.2'), [BELOW_4_1]],
+  ['Kafka 4.4', kafka('4.4.0'), []],
+  ['Redis 7.0', redis(() => debianServer('bookworm', 'redis')), []],
+  ['Redis 8.0', redis(() => debianServer('trixie', 'redis')), []],
+  ['Valkey 8.1', redis(() => debianServer('trixie', 'valkey')), []],
+  ['Valkey 9.1', redis(packagedValkey), []],
+]
+
+async function startStores({ skip }: TestContext, programs: Partial<Programs> | undefined) {
+  if (programs === undefined) return skip()
+  const source = createProcessSource(inject('testRun'), { programs })
+  const stores = await Promise.all([source.startKafka(), source.startRedis()])
+  onTestFinished(async () => {
+    await Promise.all(stores.map((store) => store.stop()))
+  })
+  return stores
+}
+
+/** The creates that each source has decided. */
+async function verdictsOf({ opsUrl }: RunningApi): Promise<Record<string, number>> {
+  const samples = samplesIn(await (await fetch(`${opsUrl}/metrics`)).text())
+  const verdicts = samples.filter(({ name }) => name === 'plant_store_verdicts_total')
+  return Object.fromEntries(verdicts.map(({ labels, value }) => [labels.by, value]))
+}
+
+it.for(VERSIONS)('%s', async ([, fetchPrograms, expectedNotices], context) => {
+  const [ownKafka, ownRedis] = await startStores(context, await fetchPrograms())
+  const brokers = ownKafka.brokers
+  const { store } = await createStoreWithTable({ kafkaBrokers: brokers, redisUrl: ownRedis.url })
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
+  const consumer = await consumeInto(store.topic, { brokers: [brokers] })
+  const plantctl = async (...args: string[]) => {
+    const { code, stdout, stderr } = await startPlantctl(args, { ...store.environment, ...WITH_TABLE }).ended
+    expect(code, stdout + stderr).toBe(0)
+    return stdout
+  }
+
+  const retried = { 'idempotency-key': randomUUID() }
+  const create = (name: string, headers = {}) => createPlant(api.url, OTHER_ID, name, headers)
+  const creates = [await create('first', retried), await create('first', retried), await create('second')]
+  expect(creates.map(({ response }) => response?.status)).toEqual([200, 200, 400])
+  const position = String(creates[0]?.response?.headers['plants-position'])
+  expect((await readPlant(api.url, OTHER_ID, { 'plants-position': position }))?.status).toBe(200)
+  expect(await listAll([api.url], 10)).toMatchObject([{ id: OTHER_ID, name: 'first' }])
+
+  const load = startPatientCreates(api.url)
+  await load.untilMore(100)
+  await openRedis(ownRedis.url).flushall()
+  await load.untilMore(100)
+  await plantctl('rebuild')
+  await projector.stop({ graceMs: 0 })
+  await Promise.all([ownKafka.crashAndStartAgain(), store.startProjector(WITH_TABLE)])
+  await load.untilMore(100)
+  creates.push(...(await load.stop()))
+  expect(creates.filter(({ response }) => response?.status !== 200)).toHaveLength(1)
+
+  const truth = await readTruth(store)
+  expectResponsesToBeTrue(creates, truth)
+  await expectReadModelToEqual(truth, store)
+  await expectTableVerified(store)
+  const creations = truth.states.flatMap(({ plants }) => [...plants.keys()])
+  await vi.waitFor(() => expect(new Set(consumer.events.map(({ id }) => id))).toEqual(new Set(creations)), WAIT)
+
+  const { acknowledgement = 0 } = await verdictsOf(api)
+  const { notices } = JSON.parse(await plantctl('status', '--json')) as { notices: string[] }
+  const logged = readFileSync(api.logFile, 'utf8')
+  for (const notice of [BELOW_3_1, BELOW_4_1]) {
+    const isExpected = expectedNotices.includes(notice)
+    expect([notices.some((text) => notice.test(text)), notice.test(logged)]).toEqual([isExpected, isExpected])
+  }
+  if (expectedNotices.includes(BELOW_4_1)) expect(acknowledgement).toBe(0)
+  else expect(acknowledgement).toBeGreaterThan(0)
+})
+
+it('a Redis before 6.2 is refused', async (context) => {
+  const [ownKafka, ownRedis] = await startStores(context, await redis(() => debianServer('bullseye', 'redis'))())
+  const store = await createPlantStore({ kafkaBrokers: ownKafka.brokers, redisUrl: ownRedis.url })
+  const refusal = /exit code 78.*Redis 6\.0\.\d+ is too old: use 6\.2 or newer/s
+  await expect(store.startApi()).rejects.toThrow(refusal)
+  await expect(store.startProjector()).rejects.toThrow(refusal)
+})

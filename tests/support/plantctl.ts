@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import type { TopicSettings } from '@plant-store/shared/event-log/topic-configuration.ts'
-import { inject } from 'vitest'
-import { processEnvironment } from './test-run.ts'
 
 const PROGRAM = new URL('../../plantctl/src/main.ts', import.meta.url).pathname
 
@@ -37,20 +34,6 @@ export function startPlantctl(
     stderr,
     kill: (signal) => void child.kill(signal),
   }
-}
-
-/** The settings by which plantctl finds this topic. */
-export const environmentOf = ({ topic, partitions }: TopicSettings) => ({
-  ...processEnvironment,
-  KAFKA_BROKERS: inject('kafkaBrokers'),
-  REDIS_URL: inject('redisUrl'),
-  PLANTS_TOPIC: topic,
-  PLANTS_PARTITIONS: String(partitions),
-})
-
-/** plantctl on this topic. */
-export function plantctlOf(topic: TopicSettings) {
-  return (...args: string[]) => startPlantctl(args, environmentOf(topic)).ended
 }
 
 /** The text that a stream has returned so far. */

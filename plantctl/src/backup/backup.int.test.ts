@@ -15,9 +15,10 @@ import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openProducer, openTransactional } from '../../../tests/support/other-producers.ts'
-import { environmentOf, plantctlOf, startPlantctl } from '../../../tests/support/plantctl.ts'
+import { startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl.ts'
 
 const PARTITIONS = 3
 const APPEARS_WITHIN_MS = 30_000

@@ -216,7 +216,8 @@ describe('following a log while its broker hangs', () => {
     // Longer than the retries of kafkajs: a consumer has ended, and so has the next one.
     await vi.waitFor(() => expect(warnings.length).toBeGreaterThanOrEqual(3), WAIT_MS)
     await resume()
-    await topic.append(2)
+    // The broker leads the partition again a little later; until then it refuses the records.
+    await vi.waitFor(() => topic.append(2), WAIT_MS)
     await untilAtEnd(followed, topic)
     expect(followed.offsetsOf(P)).toEqual(upTo(5))
     expect(followed.halts).toEqual([])

@@ -70,30 +70,32 @@ export function readLedPartitions(cluster: Cluster, definition: MetadataDefiniti
   const fetchOffsets = cluster.fetchTopicsOffset.bind(cluster)
   let askedAt = -Infinity
 
-  function leaderless(topic?: string): Set<number> {
-    const found = (cluster.brokerPool.metadata?.topicMetadata ?? []).filter(
-      (each) => (topic ?? each.topic) === each.topic,
-    )
-    const without = found.flatMap(({ partitionMetadata }) =>
-      partitionMetadata.filter(({ leader }) => leader === NO_LEADER),
-    )
-    return new Set(without.map(({ partitionId }) => partitionId))
+  const topics = () => cluster.brokerPool.metadata?.topicMetadata ?? []
+  const hasNoLeader = ({ leader }: { leader: number }) => leader === NO_LEADER
+
+  function leaderless(topic: string): Set<number> {
+    const partitions = topics().find((each) => each.topic === topic)?.partitionMetadata ?? []
+    return new Set(partitions.filter(hasNoLeader).map(({ partitionId }) => partitionId))
   }
 
   cluster.refreshMetadataIfNecessary = async () => {
     const now = performance.now()
-    if (!isAllowed() || now - askedAt < AGAIN_AFTER_MS || leaderless().size === 0) return refreshIfNecessary()
-    askedAt = now
-    await cluster.refreshMetadata()
+    const isDue = isAllowed() && now - askedAt >= AGAIN_AFTER_MS
+    if (isDue && topics().some(({ partitionMetadata }) => partitionMetadata.some(hasNoLeader))) {
+      askedAt = now
+      // Not awaited: the partitions that have a leader are fetched meanwhile, also if this fails.
+      void cluster.refreshMetadata().catch(() => {})
+    }
+    await refreshIfNecessary()
   }
 
-  cluster.fetchTopicsOffset = async (topics) => {
-    const led = topics.map((each) => {
+  cluster.fetchTopicsOffset = async (wanted) => {
+    const led = wanted.map((each) => {
       const without = leaderless(each.topic)
       return { ...each, partitions: each.partitions.filter(({ partition }) => !without.has(partition)) }
     })
     const found = await fetchOffsets(led.filter(({ partitions }) => partitions.length > 0))
-    return topics.map(({ topic }) => found.find((one) => one.topic === topic) ?? { topic, partitions: [] })
+    return wanted.map(({ topic }) => found.find((one) => one.topic === topic) ?? { topic, partitions: [] })
   }
 }
 

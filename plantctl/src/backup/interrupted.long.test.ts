@@ -5,9 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import type { MoreOfAdmin } from '@plant-store/shared/kafka-client/kafkajs.ts'
+import type { ExtendedAdmin } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
-import type { Admin } from 'kafkajs'
 import { expect, inject, it, onTestFailed, vi } from 'vitest'
 import { createRandom, pick, type Random } from '../../../tests/simulation/random.ts'
 import { contentOf, deleteTopic } from '../../../tests/support/backups.ts'
@@ -91,9 +90,9 @@ it(`a backup that was killed ${KILLS} times is that of one that was not`, async 
 })
 
 /** The sum of the ends of the partitions, and the part of it in open transactions. */
-async function readProgress(admin: Admin, topic: string) {
+async function readProgress(admin: ExtendedAdmin, topic: string) {
   const sumOf = (ends: string[]) => ends.reduce((sum, end) => sum + Number(end), 0)
-  const written = sumOf((await (admin as Admin & MoreOfAdmin).fetchWrittenOffsets(topic)).map(({ high }) => high))
+  const written = sumOf((await admin.fetchWrittenOffsets(topic)).map(({ high }) => high))
   const stable = sumOf((await admin.fetchTopicOffsets(topic)).map(({ high }) => high))
   return { written, open: written - stable }
 }

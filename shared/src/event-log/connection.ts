@@ -1,5 +1,5 @@
-import type { Admin, ConsumerConfig, ISocketFactory, Kafka, KafkaConfig, LogEntry } from 'kafkajs'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
+import type { ConsumerConfig, ISocketFactory, Kafka, KafkaConfig, LogEntry } from 'kafkajs'
+import { type ExtendedAdmin, kafkajs } from '../kafka-client/kafkajs.ts'
 import type { Log } from '../runtime/log.ts'
 
 /** The limit of TCP, TLS, the API versions and the login together. */
@@ -55,8 +55,8 @@ function writeEntry(log: Log, { namespace, level, log: details }: LogEntry): voi
 }
 
 /** Connects an admin, and disconnects it after its use. */
-export async function withAdmin<T>(kafka: Kafka, use: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = kafka.admin()
+export async function withAdmin<T>(kafka: Kafka, use: (admin: ExtendedAdmin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin() as ExtendedAdmin
   try {
     await admin.connect()
     return await use(admin)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Admin, Kafka } from 'kafkajs'
-import { kafkajs, type MoreOfAdmin } from '../kafka-client/kafkajs.ts'
+import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { type LogPosition, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
@@ -111,7 +111,7 @@ export async function commitGroupOffsets(
   const partitions = [...offsets].map(({ partition, next, metadata }) => ({
     ...{ partition, metadata, offset: String(next) },
   }))
-  await withAdmin(kafka, (admin) => (admin as Admin & MoreOfAdmin).commitOffsets(groupId, topic, partitions)).catch(
+  await withAdmin(kafka, (admin) => admin.commitOffsets(groupId, topic, partitions)).catch(
     (error: { type?: string }) => {
       if (error.type === 'UNKNOWN_MEMBER_ID') throw new Error('the group has members')
       const refusal = refusalOf(error, { topic, groupId })

@@ -1,5 +1,5 @@
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
-import type { MoreOfAdmin } from '../kafka-client/kafkajs.ts'
+import type { ExtendedAdmin } from '../kafka-client/kafkajs.ts'
 import { isTopicHidden, type Operation, Refused } from './broker-errors.ts'
 
 /** The bits of the authorized operations of a topic; see AclOperation of Kafka. */
@@ -36,7 +36,7 @@ async function readGranted(admin: Admin, topic: string): Promise<number | undefi
 
 /** Checks the rights again and again on one connection, which `close` ends. */
 export function createRightsCheck(kafka: Kafka, topic: string, needed: readonly Operation[]) {
-  let admin: Admin | undefined
+  let admin: ExtendedAdmin | undefined
 
   async function close(): Promise<void> {
     const used = admin
@@ -49,8 +49,8 @@ export function createRightsCheck(kafka: Kafka, topic: string, needed: readonly 
     async check(): Promise<void> {
       try {
         if (admin === undefined) {
-          admin = kafka.admin()
-          ;(admin as Admin & MoreOfAdmin).allowLeaderless()
+          admin = kafka.admin() as ExtendedAdmin
+          admin.allowLeaderless()
           await admin.connect()
         }
         await checkRights(admin, topic, needed)

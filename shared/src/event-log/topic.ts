@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
-import type { MoreOfAdmin } from '../kafka-client/kafkajs.ts'
+import type { ExtendedAdmin } from '../kafka-client/kafkajs.ts'
 import { FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { MAX_APPEND_BYTES } from './append.ts'
@@ -92,17 +92,17 @@ export async function checkLedPartitions(
   kind: TopicKind = LOG,
 ): Promise<TopicState<KnownEnds>> {
   return withAdmin(kafka, async (admin) => {
-    ;(admin as Admin & MoreOfAdmin).allowLeaderless()
+    admin.allowLeaderless()
     // The configuration first: a metadata request for a missing topic could make the broker create it.
     const configuration = await confirmed(() => describeExisting(admin, settings, kind))
     const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
     checkConfiguration(settings.topic, configuration, kind)
     const warnings = [
-      ...(kind === LOG ? await olderKafka(admin as Admin & MoreOfAdmin) : []),
+      ...(kind === LOG ? await olderKafka(admin) : []),
       ...warningsOf(settings.topic, configuration, replicas),
     ]
     // Before the others: a record that is committed in between must not look hidden.
-    const written = await (admin as Admin & MoreOfAdmin).fetchWrittenOffsets(settings.topic)
+    const written = await admin.fetchWrittenOffsets(settings.topic)
     const ends = await endsOfWholeLog(admin, settings, kind.lost)
     const openTransactions = written.flatMap(({ partition, high }): OpenTransaction[] => {
       const [from, end] = [ends[partition], offsetOf(high)]
@@ -132,7 +132,7 @@ export async function readEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS):
 export async function readKnownEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS): Promise<KnownEnds> {
   try {
     return await withAdmin(kafka, async (admin) => {
-      ;(admin as Admin & MoreOfAdmin).allowLeaderless()
+      admin.allowLeaderless()
       const { topicId, partitions } = await readTopic(admin, topic)
       const ends = await endsOfWholeLog(admin, { topic, partitions: partitions.length }, lost)
       return { topicId, ends }
@@ -243,7 +243,7 @@ function checkConfiguration(topic: string, configuration: Configuration, { requi
   if (wrong.length > 0) throw new PreconditionError(`topic ${topic} ${otherwise}: ${wrong.join(', ')}`)
 }
 
-async function olderKafka(admin: MoreOfAdmin): Promise<string[]> {
+async function olderKafka(admin: ExtendedAdmin): Promise<string[]> {
   const warnings: string[] = []
   for (const { apiKey, version, warning } of OLDER)
     if (((await admin.highestVersion(apiKey)) ?? 0) < version) warnings.push(warning)

@@ -189,7 +189,7 @@ function withoutNegativeLengths(readBytes: (this: KafkaDecoder, length: number) 
 }
 
 type Offsets = Pick<Admin, 'fetchTopicOffsets'>
-export type MoreOfAdmin = {
+type MoreOfAdmin = {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
   fetchWrittenOffsets: Offsets['fetchTopicOffsets']
   /** From now on partitions without a leader are no error: their offsets are left out, and their leader is -1. */
@@ -199,6 +199,8 @@ export type MoreOfAdmin = {
   /** Commits offsets for a group, with their metadata. Rejects when the group has members. */
   commitOffsets(groupId: string, topic: string, partitions: readonly CommittedOffset[]): Promise<void>
 }
+/** The admin of each client. */
+export type ExtendedAdmin = Admin & MoreOfAdmin
 type CommittedOffset = { partition: number; offset: string; metadata: string }
 type AdminParts = {
   cluster: Parameters<typeof readLedPartitions>[0] & {
@@ -218,7 +220,7 @@ const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
 function extendedAdmins<A extends Offsets>(createAdmin: (parts: AdminParts) => A, metadata: MetadataDefinition) {
   return (parts: AdminParts): A & MoreOfAdmin => {
     let isAllowed = false
-    readLedPartitions(parts.cluster, metadata, () => isAllowed)
+    readLedPartitions(parts.cluster, metadata, { isAllowed: () => isAllowed })
     const admin = createAdmin(parts)
     return {
       ...admin,

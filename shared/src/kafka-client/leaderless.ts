@@ -60,22 +60,31 @@ export function takeMetadataAsTheyAre(
   }
 }
 
+type Options = {
+  isAllowed?(): boolean
+  /** The offset of partitions without a leader; they are left out unless given. */
+  unknownOffset?: string
+}
+
 /**
- * Makes a client read the partitions that have a leader, while `isAllowed` returns true. The offsets of others are left
- * out. Metadata are requested again, at most every 500 ms, until each partition has a leader.
+ * Makes a client read the partitions that have a leader, while `isAllowed` returns true. Metadata are requested again, at
+ * most every 500 ms, until each partition has a leader.
  */
-export function readLedPartitions(cluster: Cluster, definition: MetadataDefinition, isAllowed = () => true): void {
+export function readLedPartitions(
+  cluster: Cluster,
+  definition: MetadataDefinition,
+  { isAllowed = () => true, unknownOffset }: Options,
+): void {
   takeMetadataAsTheyAre(cluster, definition, isAllowed)
   const refreshIfNecessary = cluster.refreshMetadataIfNecessary.bind(cluster)
   const fetchOffsets = cluster.fetchTopicsOffset.bind(cluster)
   let askedAt = -Infinity
-
   const topics = () => cluster.brokerPool.metadata?.topicMetadata ?? []
   const hasNoLeader = ({ leader }: { leader: number }) => leader === NO_LEADER
 
-  function leaderless(topic: string): Set<number> {
+  function isLeaderless(topic: string, partition: number): boolean {
     const partitions = topics().find((each) => each.topic === topic)?.partitionMetadata ?? []
-    return new Set(partitions.filter(hasNoLeader).map(({ partitionId }) => partitionId))
+    return partitions.some((each) => each.partitionId === partition && hasNoLeader(each))
   }
 
   cluster.refreshMetadataIfNecessary = async () => {
@@ -90,16 +99,19 @@ export function readLedPartitions(cluster: Cluster, definition: MetadataDefiniti
   }
 
   cluster.fetchTopicsOffset = async (wanted) => {
-    const led = wanted.map((each) => {
-      const without = leaderless(each.topic)
-      return { ...each, partitions: each.partitions.filter(({ partition }) => !without.has(partition)) }
+    const split = wanted.map((each) => {
+      const isLed = ({ partition }: { partition: number }) => !isLeaderless(each.topic, partition)
+      const [led, others] = [each.partitions.filter(isLed), each.partitions.filter((one) => !isLed(one))]
+      const unknown = unknownOffset === undefined ? [] : others.map((one) => ({ ...one, offset: unknownOffset }))
+      return { led: { ...each, partitions: led }, unknown }
     })
-    const found = await fetchOffsets(led.filter(({ partitions }) => partitions.length > 0))
-    return wanted.map(({ topic }) => found.find((one) => one.topic === topic) ?? { topic, partitions: [] })
+    const found = await fetchOffsets(split.map(({ led }) => led).filter(({ partitions }) => partitions.length > 0))
+    return split.map(({ led: { topic }, unknown }) => {
+      const known = found.find((one) => one.topic === topic)?.partitions ?? []
+      return { topic, partitions: [...known, ...unknown] }
+    })
   }
 }
-
-type ClientParts = { cluster: Cluster }
 
 /** Wraps kafkajs's factory of consumers. */
 export function consumersOfLedPartitions<P extends object, C>(
@@ -107,19 +119,7 @@ export function consumersOfLedPartitions<P extends object, C>(
   definition: MetadataDefinition,
 ) {
   return (parts: P): C => {
-    const { cluster } = parts as P & ClientParts
-    readLedPartitions(cluster, definition)
-    const fetchKnown = cluster.fetchTopicsOffset
-    cluster.fetchTopicsOffset = async (topics) => {
-      const known = await fetchKnown(topics)
-      return topics.map(({ topic, partitions }, n) => {
-        const found = new Map(known[n]?.partitions.map(({ partition, offset }) => [partition, offset]))
-        return {
-          topic,
-          partitions: partitions.map(({ partition }) => ({ partition, offset: found.get(partition) ?? FIRST_OFFSET })),
-        }
-      })
-    }
+    readLedPartitions((parts as P & { cluster: Cluster }).cluster, definition, { unknownOffset: FIRST_OFFSET })
     return createConsumer(parts)
   }
 }

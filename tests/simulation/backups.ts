@@ -3,11 +3,10 @@ import { type BackupFile, type Manifest, recordsIn } from '@plant-store/plantctl
 import { lineOf } from '@plant-store/plantctl/src/backup/record-line.ts'
 import { repartitionLog } from '@plant-store/plantctl/src/backup/repartition.ts'
 import { type Backup, restoreLog, type Step } from '@plant-store/plantctl/src/backup/restore-log.ts'
-import type { RestoredTopic } from '@plant-store/plantctl/src/backup/restored-topic.ts'
 import type { GroupOffsets } from '@plant-store/shared/event-log/groups.ts'
-import { type RawRecord, storedRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
+import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { type LogRecord, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
@@ -17,11 +16,10 @@ import { firstsOf } from './oracle.ts'
 import type { ProcessContext } from './process-context.ts'
 import { pick, type Random } from './random.ts'
 import { eventIdOf } from './records.ts'
+import { connectTarget, createTarget, send, type Target } from './restored-topic.ts'
 
 const GROUP = 'a consumer'
 const FETCHED = 3
-/** Room for one or two records, so that a partition takes several batches. */
-const BATCH_BYTES = 700
 /** Runs of one restore; the last ones have no faults. */
 const RUNS = 12
 const DISTURBED_RUNS = 8
@@ -34,17 +32,6 @@ type Faults = { crash: number; foreign: number }
 
 const progress = { onStart() {}, onRead() {} }
 const step: Step = (_what, work) => work(progress)
-
-/** A topic that restores write. A killed run may have requests on their way to it. */
-function createTarget(partitions: number) {
-  return {
-    ...{ log: createKafkaLog(partitions), exists: false, isLatched: false, wasReleased: false },
-    groups: new Map<string, GroupOffsets>(),
-    /** The writer of each partition that may have transactions. */
-    writers: new Map<Partition, SimulatedProcess>(),
-  }
-}
-type Target = ReturnType<typeof createTarget>
 
 /** The backups of a world's log, and what becomes of them. */
 export function createBackups({
@@ -67,21 +54,7 @@ export function createBackups({
   let running: SimulatedProcess | undefined
   let files = 0
 
-  /** Kafka executes a request once that is sent again; a lost one is sent again. */
-  async function request<T>(process: SimulatedProcess, what: string, part: () => T): Promise<T> {
-    let executed: { result: T } | undefined
-    const once = () => {
-      executed ??= { result: part() }
-      return executed.result
-    }
-    while (true) {
-      try {
-        return (await network.call(process, what, [once]))[0] as T
-      } catch (error) {
-        if (error instanceof PreconditionError) throw error
-      }
-    }
-  }
+  const request = <T>(process: SimulatedProcess, what: string, part: () => T) => send(network, process, what, part)
 
   const connectLog = (process: SimulatedProcess, log: Log, random: Random): BackedUpLog => ({
     topic: 'the log',
@@ -157,76 +130,6 @@ export function createBackups({
     return undefined
   }
 
-  function connectTarget(
-    process: SimulatedProcess,
-    target: Target,
-    onRelease: () => void,
-  ): RestoredTopic & { isWriting(): boolean } {
-    let isWriting = true
-    const send = <T>(what: string, part: () => T) => request(process, what, part)
-    const assertAt = (partition: Partition, base: Offset, at: Offset) => {
-      if (base !== at) throw new PreconditionError(`partition ${partition}: another writer`)
-    }
-    return {
-      ...{ name: 'the topic', batchBytes: BATCH_BYTES, isWriting: () => isWriting },
-      open: () =>
-        send('creation of the topic', () => {
-          if (target.exists && !target.isLatched) throw new PreconditionError('the topic exists')
-          target.exists = true
-          target.isLatched = true
-          return { topicId: undefined, ends: target.log.ends() }
-        }),
-      openWriter: async () => ({
-        takeOver: (partition) =>
-          send('take-over', () => {
-            target.writers.set(partition, process)
-            return target.log.end(partition)
-          }),
-        async write(partition, messages, at) {
-          const records = messages.map((message) => newRecordOf(partition, message as RawRecord))
-          const base = await send('append to the topic', () => {
-            const base = target.log.end(partition)
-            for (const record of records) target.log.append(record)
-            return base
-          })
-          assertAt(partition, base, at)
-        },
-        async skip(partition, from, end) {
-          const base = await send('append of a transaction', () => {
-            if (target.writers.get(partition) !== process) throw new PreconditionError('another restore has taken over')
-            const base = target.log.end(partition)
-            for (let left = end - from; left > 0; left--) target.log.skip(partition)
-            return base
-          })
-          // A transaction without records returns no offset.
-          if (end - from > 1) assertAt(partition, base, from)
-        },
-        async close() {
-          isWriting = false
-        },
-      }),
-      async read(ranges, _onRead, onRecords) {
-        // Whatever a killed run has sent has arrived long before this has read the topic.
-        network.arrive()
-        for (const [partition, { end }] of ranges) {
-          const records = target.log.raw(partition).filter(({ offset }) => offset < end)
-          await onRecords(partition, records as unknown as (RawRecord & LogRecord)[], BEFORE_LOG)
-        }
-      },
-      readEnds: () => send('read of the ends', target.log.ends),
-      commitOffsets: ({ groupId, offsets }) =>
-        send('commit', () => {
-          target.groups.set(groupId, new Map(offsets.map(({ partition, ...offset }) => [partition, offset])))
-        }),
-      release: () =>
-        send('release of the topic', () => {
-          target.isLatched = false
-          target.wasReleased = true
-          onRelease()
-        }),
-    }
-  }
-
   /** Restores a backup in runs that are killed while another program writes, too, until one is complete. */
   async function restore(manifest: Manifest, random: Random): Promise<void> {
     let target = createTarget(manifest.partitions.length)
@@ -257,7 +160,7 @@ export function createBackups({
   function runRestore(target: Target, manifest: Manifest, random: Random, faults: Faults | undefined) {
     const process = newProcess('restore')
     trace(() => `${process.name} starts`)
-    const topic = connectTarget(process, target, () => {
+    const topic = connectTarget(network, process, target, () => {
       const difference = differenceFrom(manifest, target.log)
       if (difference !== undefined) broken(`a restored topic is released that is not the backup: ${difference}`)
       for (const { groupId, offsets } of manifest.groups)
@@ -331,7 +234,7 @@ export function createBackups({
     const move = (target: Target, faults: Faults | undefined) => {
       const process = newProcess('move')
       trace(() => `${process.name} starts`)
-      const topic = connectTarget(process, target, () => {})
+      const topic = connectTarget(network, process, target, () => {})
       const work = repartitionLog(topic, backup(manifest), options)
       return play(process, work, random, faults, () => topic.isWriting() && writeForeign(target, random))
     }
@@ -409,11 +312,6 @@ export function createBackups({
       network.calmDown()
     },
   }
-}
-
-function newRecordOf(partition: Partition, record: RawRecord): NewRecord {
-  const { headers } = storedRecordOf(record)
-  return { partition, key: record.key, value: record.value, headers } as NewRecord
 }
 
 /** The first claims of a log, or of the part of it that a backup has. */

@@ -1,4 +1,4 @@
-/** Planted bugs of the simulation that the judge catches in real processes, and a fault that shows each soon. */
+/** Injected bugs of the simulation that the judge catches in real processes, and a fault that shows each soon. */
 export const BUGS_TO_CATCH: readonly (readonly [bug: string, fault: string])[] = [
   ['the verdict is always created', 'api: kill -9'],
   ['the verdict is always a duplicate', 'api: kill -9'],

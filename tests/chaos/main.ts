@@ -93,12 +93,12 @@ function experimentsOf(text: string): readonly [from: number, to: number] {
   return [Number(from), Number(to)]
 }
 
-/** Plants each bug in a separate run; all must be caught. */
+/** Injects each bug in a separate run; all must be caught. */
 async function hunt(seed: number, rate: number, part: string): Promise<number> {
   const bugs = BUGS_TO_CATCH.filter(([name]) => name.includes(part))
-  if (bugs.length === 0) throw new Error(`none of the planted bugs has "${part}" in its name`)
+  if (bugs.length === 0) throw new Error(`none of the injected bugs has "${part}" in its name`)
   let missed = 0
-  console.log('| planted bug | fault | seconds | caught by |\n|---|---|---:|---|')
+  console.log('| injected bug | fault | seconds | caught by |\n|---|---|---:|---|')
   for (const [bug, fault] of bugs) {
     const startedAt = performance.now()
     const { judged } = await run({

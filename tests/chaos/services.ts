@@ -15,7 +15,7 @@ export const PROJECTORS = ['projector-1', 'projector-2']
 export const CONSUMERS = 'consumers'
 const FIRST_CLAIMS = ['memory', 'file'] as const
 const CONSUMER_PROGRAM = new URL('../support/consumer-process.ts', import.meta.url).pathname
-const PLANT_BUG = new URL('plant-bug.ts', import.meta.url).pathname
+const INJECT_BUG = new URL('inject-bug.ts', import.meta.url).pathname
 const CLOCK = new URL('clock.ts', import.meta.url).pathname
 
 export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigterm'> & {
@@ -26,7 +26,7 @@ export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigt
   /** By the name of the client. */
   brokersOf(client: string): string
   topic: string
-  /** The name of a planted bug that all of them have. */
+  /** The name of a injected bug that all of them have. */
   bug: string | undefined
   /** The folder of another release, which the services start with. */
   former: string | undefined
@@ -104,8 +104,8 @@ function createProgram(name: string, args: () => string[], env: NodeJS.ProcessEn
   return createMember({ name, start, onUnexpectedEnd, endsBySigterm })
 }
 
-/** Has Node load these files first, and the one that plants the bug. */
+/** Has Node load these files first, and the one that injects the bug. */
 function preloading(bug: string | undefined, ...files: string[]): NodeJS.ProcessEnv {
-  const all = bug === undefined ? files : [...files, PLANT_BUG]
+  const all = bug === undefined ? files : [...files, INJECT_BUG]
   return { NODE_OPTIONS: all.map((file) => `--import=${file}`).join(' '), ...(bug !== undefined && { CHAOS_BUG: bug }) }
 }

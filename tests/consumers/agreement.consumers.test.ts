@@ -12,10 +12,10 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createTableTopic, type TestTopic, tableTopicOf } from '../support/topic.ts'
 import { expectReadModelToEqual, readTruth } from '../support/truth.ts'
 import { type PlantLine, readDump } from './dump.ts'
-import { plantLog } from './planted-log.ts'
+import { generateLog } from './generated-log.ts'
 import { plantsOfLog } from './plants-of-log.ts'
 import { runExample, startExample } from './run-example.ts'
-import { writePlantedLog } from './write-planted-log.ts'
+import { writeGeneratedLog } from './write-generated-log.ts'
 
 // Consumers in several languages implement "first claim wins" independently. All of them read one log that contains
 // everything a reader may get wrong, and must agree. AGREEMENT_SEED repeats a run, or generates another log.
@@ -27,8 +27,8 @@ const KILLS = [RECORDS * 0.1, RECORDS * 0.4, RECORDS * 0.7]
 const WAIT_MS = 60_000
 
 describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
-  const planted = plantLog(SEED, RECORDS, 6)
-  const { plant, unreadable, void: voids, repeated, foreign } = planted.counts
+  const generated = generateLog(SEED, RECORDS, 6)
+  const { plant, unreadable, void: voids, repeated, foreign } = generated.counts
   const counts = { plants: plant, unreadable, voids, repeated, foreign }
   let store: PlantStore
   let expected: Map<string, PlantLine>
@@ -40,7 +40,7 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     const ids = new Set([...found.keys(), ...expected.keys()])
     const pairs = [...ids].map((id) => ({ id, found: found.get(id), expected: expected.get(id) }))
     const different = pairs.filter((pair) => !isDeepStrictEqual(pair.found, pair.expected))
-    return Object.fromEntries(different.map((pair) => [planted.kindOf.get(pair.id) ?? `no kind: ${pair.id}`, pair]))
+    return Object.fromEntries(different.map((pair) => [generated.kindOf.get(pair.id) ?? `no kind: ${pair.id}`, pair]))
   }
 
   const unreadableOnes = () => [...expected].filter(([, { unreadable }]) => unreadable)
@@ -51,14 +51,14 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
       ...{ KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: store.topic },
       PLANTS_TABLE: tableTopicOf(store),
     }
-    await writePlantedLog(planted, store)
+    await writeGeneratedLog(generated, store)
     table = await createTableTopic(store)
     await store.startProjector(WITH_TABLE)
     expected = await plantsOfLog(store)
   })
   afterAll(() => store.end())
 
-  it('the product folds the log to what was planted', () => {
+  it('the product folds the log to what its generator expects', () => {
     const { length } = unreadableOnes()
     expect({ plants: expected.size - length, unreadable: length }).toEqual({ plants: plant, unreadable })
   })

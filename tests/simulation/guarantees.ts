@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { expect, it } from 'vitest'
-import type { PlantedBug } from './planted-bug.ts'
+import type { InjectedBug } from './injected-bug.ts'
 import { FIRST_SEED, playAll, playApart } from './threads.ts'
 
-/** A planted bug must be caught within this number of seeds. */
+/** A injected bug must be caught within this number of seeds. */
 const SEEDS_FOR_BUGS = 20_000
 export const LIMIT_MS = 300_000
 
@@ -21,7 +21,7 @@ export function keepsGuarantees(seeds: number): void {
 }
 
 /** With each of these bugs a guarantee must break. */
-export function catchesBugs(bugs: readonly PlantedBug[]): void {
+export function catchesBugs(bugs: readonly InjectedBug[]): void {
   it.concurrent.each(bugs.map((bug) => [bug.name, bug] as const))(
     'is caught when it goes wrong: %s',
     async (_name, bug) => {

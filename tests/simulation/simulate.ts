@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { numberOf } from '../support/number-option.ts'
 import { helpOf } from '../support/readme-help.ts'
+import { type InjectedBug, injectBug } from './injected-bug.ts'
+import { INJECTED_BUGS } from './injected-bugs.ts'
 import { measureCoverage } from './line-coverage.ts'
-import { type PlantedBug, plantBug } from './planted-bug.ts'
-import { PLANTED_BUGS } from './planted-bugs.ts'
 import { FIRST_SEED, huntBugs, playAll } from './threads.ts'
 
 const MAX_SEED = 999_999_999
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
     return text === undefined ? undefined : numberOf(name, text, MAX_SEED)
   })
   if (seed !== undefined) {
-    if (values.bugs) plantBug(bugsNamed(positionals[0] ?? '')[0] as PlantedBug)
+    if (values.bugs) injectBug(bugsNamed(positionals[0] ?? '')[0] as InjectedBug)
     return replay(seed)
   }
   if (values.bugs) {
@@ -90,9 +90,9 @@ async function replay(seed: number): Promise<number> {
   return broken === undefined ? 0 : 1
 }
 
-function bugsNamed(part: string): PlantedBug[] {
-  const bugs = PLANTED_BUGS.filter(({ name }) => name.includes(part))
-  if (bugs.length === 0) throw new Error(`no planted bug has "${part}" in its name`)
+function bugsNamed(part: string): InjectedBug[] {
+  const bugs = INJECTED_BUGS.filter(({ name }) => name.includes(part))
+  if (bugs.length === 0) throw new Error(`no injected bug has "${part}" in its name`)
   return bugs
 }
 
@@ -100,7 +100,7 @@ async function hunt(from: number | undefined, maxSeeds: number, part: string): P
   const bugs = bugsNamed(part)
   let missed = 0
   console.log(
-    `${bugs.length} bugs, each from seed ${from ?? `${FIRST_SEED}, or the bug's own first seed,`} on\n\n| planted bug | seeds | caught by |\n|---|---|---|`,
+    `${bugs.length} bugs, each from seed ${from ?? `${FIRST_SEED}, or the bug's own first seed,`} on\n\n| injected bug | seeds | caught by |\n|---|---|---|`,
   )
   await huntBugs(bugs, from, maxSeeds, ({ name }, { seed, broken }) => {
     if (broken === undefined) missed++

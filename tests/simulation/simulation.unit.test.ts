@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { catchesBugs, keepsGuarantees, LIMIT_MS } from './guarantees.ts'
-import { pathOf, withBug } from './planted-bug.ts'
-import { PLANTED_BUGS } from './planted-bugs.ts'
+import { pathOf, withBug } from './injected-bug.ts'
+import { INJECTED_BUGS } from './injected-bugs.ts'
 
 /** The rest is in simulation.long.test.ts. */
 const SEEDS = 400
@@ -13,7 +13,7 @@ const BUGS = 12
 
 describe('the deciding code in a simulated world of faults', () => {
   keepsGuarantees(SEEDS)
-  catchesBugs(drawn(PLANTED_BUGS, BUGS))
+  catchesBugs(drawn(INJECTED_BUGS, BUGS))
 
   it(
     'plays the same from the same seed, and describes it, shrunk',
@@ -28,7 +28,7 @@ describe('the deciding code in a simulated world of faults', () => {
     LIMIT_MS,
   )
 
-  it.each(PLANTED_BUGS)('has the text that this bug replaces: $name', (bug) => {
+  it.each(INJECTED_BUGS)('has the text that this bug replaces: $name', (bug) => {
     const source = readFileSync(pathOf(bug), 'utf8')
     expect(withBug(source, bug)).not.toBe(source)
   })

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import type { PlantedBug } from './planted-bug.ts'
+import type { InjectedBug } from './injected-bug.ts'
 import type { Found, Work } from './worker.ts'
 
 export const FIRST_SEED = 1
@@ -40,10 +40,10 @@ export async function playAll(from: number, count: number, onProgress: (played: 
 
 /** Searches a seed for each bug, from `from` or the bug's own first seed on, several bugs at a time. */
 export async function huntBugs(
-  bugs: readonly PlantedBug[],
+  bugs: readonly InjectedBug[],
   from: number | undefined,
   maxSeeds: number,
-  onEnd: (bug: PlantedBug, found: Found) => void,
+  onEnd: (bug: InjectedBug, found: Found) => void,
 ): Promise<void> {
   const left = [...bugs]
   async function hunt(): Promise<void> {

@@ -1,14 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { type PlantedBug, plantBug } from './planted-bug.ts'
+import { type InjectedBug, injectBug } from './injected-bug.ts'
 
 /** The seeds of a worker, played one by one until one breaks a guarantee. */
-export type Work = { from: number; count: number; bug?: PlantedBug }
+export type Work = { from: number; count: number; bug?: InjectedBug }
 export type Found = { played: number; seed?: number; broken?: string }
 
 const REPORT_EVERY = 100
 const { from, count, bug } = workerData as Work
-if (bug !== undefined) plantBug(bug)
-// Imported after the bug is planted.
+if (bug !== undefined) injectBug(bug)
+// Imported after the bug is injected.
 const { play, scheduleOf } = await import('./play.ts')
 
 let thrown: string | undefined

@@ -1,4 +1,4 @@
-import { bug, type PlantedBug, rare } from './planted-bug.ts'
+import { bug, type InjectedBug, rare } from './injected-bug.ts'
 
 const FILL = 'plantctl/src/rebuild/fill.ts'
 const FINISH = 'plantctl/src/rebuild/finish.ts'
@@ -10,7 +10,7 @@ const FIRST_WINS_IN_REDIS = 'tests/simulation/redis-scripts.ts'
 const GENERATIONS_IN_REDIS = 'tests/simulation/generation-scripts.ts'
 
 /** For the rules of a rebuild, and the branches of what decides there. */
-export const REBUILD_BUGS: readonly PlantedBug[] = [
+export const REBUILD_BUGS: readonly InjectedBug[] = [
   bug('a generation gets the name of an earlier one', FILL, [
     'generations.startFilling(partition, freshName())',
     "generations.startFilling(partition, 'the new one')",

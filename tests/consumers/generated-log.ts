@@ -1,15 +1,15 @@
 import { createRandom, type Random } from '../simulation/random.ts'
-import { anyKind, type ComesTo, type Draw, EVERY_KIND, type Kind, type PlantedRecord } from './planted-kinds.ts'
+import { anyKind, type ComesTo, type Draw, EVERY_KIND, type GeneratedRecord, type Kind } from './generated-kinds.ts'
 
 // Generates a log that contains everything a reader may get wrong. The log depends only on a seed. No fold of the
 // product takes part in generating it.
 
 /** A step of a producer. Records of one writer that are in a transaction count only once it is committed. */
-export type Step = { do: 'write'; by: Writer; records: PlantedRecord[] } | { do: End; by: Exclude<Writer, 'plain'> }
+export type Step = { do: 'write'; by: Writer; records: GeneratedRecord[] } | { do: End; by: Exclude<Writer, 'plain'> }
 export type Writer = 'plain' | 'first' | 'second'
 type End = 'commit' | 'abort'
 
-export type PlantedLog = {
+export type GeneratedLog = {
   steps: Step[]
   records: number
   /** The number of committed records, by their effect. */
@@ -25,7 +25,7 @@ const TRANSACTION_RECORDS = 40
 /** One of this many steps is written in transactions. */
 const TRANSACTION_EVERY = 4
 
-export function plantLog(seed: number, records: number, partitions: number): PlantedLog {
+export function generateLog(seed: number, records: number, partitions: number): GeneratedLog {
   const draw: Draw = { random: createRandom(seed), partitions, claimed: [], waiting: [], lastId: BEHIND_CORPUS }
   const kindOf = new Map<string, string>()
   const counts = { plant: 0, unreadable: 0, repeated: 0, void: 0, foreign: 0 }

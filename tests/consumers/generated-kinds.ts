@@ -6,12 +6,12 @@ import type { Random } from '../simulation/random.ts'
 import { type CorpusRecord, corpus } from '../support/corpus.ts'
 import { EDGE_IDS } from '../support/generated-plants.ts'
 
-export type PlantedRecord = Omit<StoredRecord, 'offset'> & { partition: Partition }
+export type GeneratedRecord = Omit<StoredRecord, 'offset'> & { partition: Partition }
 
 /** The effect of a record. `plant` and `unreadable` are creations. */
 export type ComesTo = 'plant' | 'unreadable' | 'repeated' | 'void' | 'foreign'
 
-export type Planted = { name: string; record: PlantedRecord; comesTo: ComesTo }
+export type Generated = { name: string; record: GeneratedRecord; comesTo: ComesTo }
 
 type Claimed = { id: string; eventId: EventId }
 
@@ -26,7 +26,7 @@ export type Draw = {
 }
 
 /** Draws a record of its kind. */
-export type Kind = (draw: Draw) => Planted
+export type Kind = (draw: Draw) => Generated
 
 const idsOfCorpus = corpus.flatMap(({ read, ruling }) => (ruling === 'created' ? [String(read.id)] : []))
 /** Ids whose doubles are the same, or that are one another's double. */
@@ -98,7 +98,7 @@ const foreign = corpus
         const id = freeId(draw)
         draw.waiting.push(id)
         const own = recordOf(draw, id, anyEventId(draw.random))
-        const foreignOnes: Record<string, Partial<PlantedRecord>> = {
+        const foreignOnes: Record<string, Partial<GeneratedRecord>> = {
           badKey: { key: record.key, partition },
           wrongPartition: { partition: ((own.partition + 1) % draw.partitions) as Partition },
         }
@@ -161,15 +161,15 @@ export function anyKind(random: Random): Kind {
   return random.pick(foreign) as Kind
 }
 
-const newClaim = (draw: Draw): PlantedRecord => claimOf(draw, freeId(draw))
+const newClaim = (draw: Draw): GeneratedRecord => claimOf(draw, freeId(draw))
 
-function claimOf(draw: Draw, id: string, eventId = anyEventId(draw.random)): PlantedRecord {
+function claimOf(draw: Draw, id: string, eventId = anyEventId(draw.random)): GeneratedRecord {
   draw.claimed.push({ id, eventId })
   return recordOf(draw, id, eventId)
 }
 
 /** Each event has a different name, which shows whose plant was taken. */
-function recordOf({ random, partitions }: Draw, id: string, eventId: EventId): PlantedRecord {
+function recordOf({ random, partitions }: Draw, id: string, eventId: EventId): GeneratedRecord {
   const name = `plant ${id} of ${eventId.slice(0, 8)}${random.pick(['', '', ' \u{1f335}', ' "quoted"', ' größer'])}`
   const plant = { id: BigInt(id) as PlantId, name, ...(random.chance(0.5) && { tag: anyTag(random) }) }
   const { partition, key, value, headers } = plantCreated(plant, eventId, partitions)

@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 /** A mistake in the product's source, made when the simulation loads it. The files do not change. */
-export type PlantedBug = {
+export type InjectedBug = {
   name: string
   /** The file, from the root of the project. */
   file: string
@@ -15,36 +15,36 @@ export type PlantedBug = {
   firstSeed?: number
 }
 
-export const bug = (name: string, file: string, ...edits: [string, string][]): PlantedBug => ({
+export const bug = (name: string, file: string, ...edits: [string, string][]): InjectedBug => ({
   name,
   file,
   edits,
 })
 
 /** A bug that few seeds catch, with a seed that does. */
-export const rare = (firstSeed: number, ...args: Parameters<typeof bug>): PlantedBug => ({
+export const rare = (firstSeed: number, ...args: Parameters<typeof bug>): InjectedBug => ({
   ...bug(...args),
   firstSeed,
 })
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Plants the bug into the later imports of this thread. Throws when the source no longer has its text. */
-export function plantBug(planted: PlantedBug): void {
+/** Injects the bug into the later imports of this thread. Throws when the source no longer has its text. */
+export function injectBug(bug: InjectedBug): void {
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
-      if (!url.startsWith('file:') || fileURLToPath(url) !== pathOf(planted)) return loaded
-      return { ...loaded, source: withBug(Buffer.from(loaded.source as Uint8Array).toString(), planted) }
+      if (!url.startsWith('file:') || fileURLToPath(url) !== pathOf(bug)) return loaded
+      return { ...loaded, source: withBug(Buffer.from(loaded.source as Uint8Array).toString(), bug) }
     },
   })
 }
 
-/** The absolute path of the file that the bug is planted in. */
-export const pathOf = ({ file }: PlantedBug): string => `${root}${file}`
+/** The absolute path of the file that the bug is injected into. */
+export const pathOf = ({ file }: InjectedBug): string => `${root}${file}`
 
 /** The source with the bug. Throws when it does not have each text exactly once. */
-export function withBug(source: string, { name, file, edits }: PlantedBug): string {
+export function withBug(source: string, { name, file, edits }: InjectedBug): string {
   return edits.reduce((edited, [from, to]) => {
     const [before, after, more] = edited.split(from)
     if (before === undefined || after === undefined || more !== undefined) {

@@ -1,11 +1,11 @@
-import { bug, type PlantedBug, rare } from './planted-bug.ts'
+import { bug, type InjectedBug, rare } from './injected-bug.ts'
 
 const ADD = 'plantctl/src/backup/add-to-backup.ts'
 const RESTORE = 'plantctl/src/backup/restore-log.ts'
 const REPARTITION = 'plantctl/src/backup/repartition.ts'
 
 /** For the rules of docs/decisions/backup.md. */
-export const BACKUP_BUGS: readonly PlantedBug[] = [
+export const BACKUP_BUGS: readonly InjectedBug[] = [
   rare(
     1258,
     'the offsets of groups are read after the ends',

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { Producer, Transaction } from 'kafkajs'
 import { messageOf } from '../support/corpus.ts'
 import type { TestTopic } from '../support/topic.ts'
-import type { PlantedLog, Step, Writer } from './planted-log.ts'
+import type { GeneratedLog, Step, Writer } from './generated-log.ts'
 
 const ACKS_ALL = -1
 
 /** Writes the steps one after another: in each partition the records lie in their order. */
-export async function writePlantedLog({ steps }: PlantedLog, { kafka, topic }: TestTopic): Promise<void> {
+export async function writeGeneratedLog({ steps }: GeneratedLog, { kafka, topic }: TestTopic): Promise<void> {
   const once = { maxInFlightRequests: 1, allowAutoTopicCreation: false, retry: { retries: 0 } }
   const transactional = { ...once, idempotent: true, retry: { retries: 5 } }
   const producers: Record<Writer, Producer> = {

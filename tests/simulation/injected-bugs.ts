@@ -1,6 +1,6 @@
-import { BACKUP_BUGS } from './planted-backup-bugs.ts'
-import { bug, type PlantedBug, rare } from './planted-bug.ts'
-import { REBUILD_BUGS } from './planted-rebuild-bugs.ts'
+import { BACKUP_BUGS } from './injected-backup-bugs.ts'
+import { bug, type InjectedBug, rare } from './injected-bug.ts'
+import { REBUILD_BUGS } from './injected-rebuild-bugs.ts'
 
 const protocol = (name: string) => `shared/src/protocol/${name}.ts`
 const EVENT = 'shared/src/plant/plant-created.ts'
@@ -20,7 +20,7 @@ const READ = 'services/api/src/read-plants/read-plant.ts'
 const LIST = 'services/api/src/read-plants/list-plants.ts'
 
 /** For the rules of docs/explanation/write-protocol.md and the branches of the code that decides. */
-export const PLANTED_BUGS: readonly PlantedBug[] = [
+export const INJECTED_BUGS: readonly InjectedBug[] = [
   // The first claim.
   bug('the last claim wins in Redis', FIRST_WINS_IN_REDIS, [
     'if (first === undefined) {\n      generation.plants',

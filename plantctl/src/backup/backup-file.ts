@@ -19,6 +19,7 @@ const LINE_END = '\n'.charCodeAt(0)
 export function createFileWriter(folder: string, partition: Partition, from: Offset) {
   const files: BackupFile[] = []
   let start = from
+  let next = from
   let open: Awaited<ReturnType<typeof openFile>> | undefined
 
   async function openFile() {
@@ -48,6 +49,8 @@ export function createFileWriter(folder: string, partition: Partition, from: Off
   return {
     async add(records: readonly RawRecord[]): Promise<void> {
       for (const record of records) {
+        if (record.offset < next) throw new Error(`partition ${partition}: offset ${record.offset} follows ${next - 1}`)
+        next = after(record.offset)
         open ??= await openFile()
         const line = lineOf(record)
         open.pending += line

@@ -15,7 +15,7 @@ export type ReplayOptions<R extends LogRecord> = Pick<
 > & {
   ranges: ReadonlyMap<Partition, Range>
   /**
-   * Receives the records of a partition in order; partitions alternate. `reached` is the checkpoint after these
+   * Receives each record of a partition once and in order; partitions alternate. `reached` is the checkpoint after these
    * records.
    */
   onRecords(partition: Partition, records: R[], reached: Checkpoint): Promise<void> | void
@@ -93,9 +93,12 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     ...(follows ? FOLLOWING : { ...REPLAY_FETCHES, onUndecodable }),
     checkpointOf: async (partition) => checkpoints.get(partition) as Checkpoint,
     onHalt: ended.reject,
-    async onRecords(partition, records, next) {
+    async onRecords(partition, records, next, from) {
       const range = remaining.get(partition)
       if (range === undefined) return next
+      const known = checkpoints.get(partition) as Checkpoint
+      // The group was joined again during the last call: its records come once more.
+      if (from.offset < known.offset) return known
       onAlive()
       const isLast = after(next.offset) >= range.end
       const wanted = isLast ? records.filter(({ offset }) => offset < range.end) : records

@@ -37,7 +37,7 @@ export type TopicKind = {
 /** With `uncompressed` every client can read what other producers compress, and its size is limited. */
 const [COMPRESSION, UNCOMPRESSED] = ['compression.type', 'uncompressed']
 /** The log. `lost` is for operators of the service; LOST_CLAIMS is for consumers. */
-const LOG: TopicKind = {
+export const LOG: TopicKind = {
   required: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
   otherwise: 'would lose events',
   lost: 'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC',

@@ -216,8 +216,8 @@ export function createByteWriter() {
     varInt,
 
     /** Throws a RangeError for a number that is not an integer. */
-    varLong(value: number): void {
-      if ((value | 0) === value) varInt(value)
+    varLong(value: number | bigint): void {
+      if (typeof value === 'number' && (value | 0) === value) varInt(value)
       else longVarLong(BigInt(value))
     },
 

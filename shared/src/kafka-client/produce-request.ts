@@ -268,8 +268,14 @@ function writeRecords(writer: ByteWriter, batch: Batch): void {
   const { messages, nowMs } = batch
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as Message
-    writeRecord(writer, message, index, Number(message.timestamp || nowMs) - Number(firstMs))
+    writeRecord(writer, message, index, deltaMs(message.timestamp || nowMs, firstMs))
   }
+}
+
+/** A bigint where a timestamp has more than 53 bits: some programs write nanoseconds. */
+function deltaMs(ms: Int64, firstMs: Int64): number | bigint {
+  const isRounded = Math.max(Math.abs(Number(ms)), Math.abs(Number(firstMs))) > Number.MAX_SAFE_INTEGER
+  return isRounded ? BigInt.asIntN(64, BigInt(ms) - BigInt(firstMs)) : Number(ms) - Number(firstMs)
 }
 
 /**
@@ -297,7 +303,7 @@ function writeRecord(
   writer: ByteWriter,
   { key, value, headers = {} }: Message,
   offsetDelta: number,
-  timestampDeltaMs: number,
+  timestampDeltaMs: number | bigint,
 ): void {
   const start = writer.openVarIntSize()
   writer.int8(ATTRIBUTES)

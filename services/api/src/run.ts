@@ -61,6 +61,7 @@ async function start(context: ServiceContext): Promise<void> {
     limits: {
       ...CREATE_LIMITS,
       maxQueuedBytes: bytesOfMib(settings.QUEUE_MAX_MIB),
+      maxQueuedRecords: settings.REQUESTS_MAX,
       maxQueueAgeMs: settings.QUEUE_MAX_AGE_MS,
     },
     onVerdict: observe.verdict,

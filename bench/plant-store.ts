@@ -77,7 +77,6 @@ export async function openPlantStore(
     return service
   }
 
-  /** The plants, voids and parked records in the read model. */
   async function counts() {
     const metas = await Promise.all(allPartitions(partitions).map((partition) => readModel.meta(partition)))
     const sum = (name: 'plants' | 'voids' | 'parked') => metas.reduce((total, meta) => total + meta[name], 0)
@@ -125,7 +124,6 @@ export async function openPlantStore(
       return [...missing]
     },
 
-    /** Waits until the read model has this many plants. */
     async untilProjected(plants: number): Promise<void> {
       const deadline = performance.now() + PROJECTED.moreMs + (plants / PROJECTED.minPerSecond) * 1_000
       while ((await counts()).plants < plants) {

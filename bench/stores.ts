@@ -10,7 +10,6 @@ import type { Processes } from './measure/cpu.ts'
 export type BenchStores = {
   kafkaBrokers: string
   redisUrl: string
-  /** The broker and Redis. */
   processes: Processes
   /** Everything that is started for the benchmark writes here; the folder is removed at the end. */
   folder: string
@@ -51,7 +50,6 @@ export async function openStores(): Promise<BenchStores> {
   }
 }
 
-/** A field of the INFO of Redis. */
 export async function redisInfo(redisUrl: string, section: string, field: string): Promise<string> {
   const redis = new Redis(redisUrl)
   const info = await redis.info(section)

@@ -23,7 +23,6 @@ export type Contender = {
 export type Running = AsyncDisposable & {
   /** The base URLs of `POST /plants`. */
   urls: readonly string[]
-  /** The processes that take part in a create. */
   processes: Processes
   readModel?: ReadModelSettings
   /** The acknowledged ids that it has not stored. Undefined for a contender without a store. */
@@ -48,7 +47,6 @@ export const startApp = (order: ServeOrder, env = process.env) =>
 
 export const [OWN, BARE, POSTGRES] = ['this-service', 'no-store', 'postgres'] as const
 
-/** In the order of the report. */
 export const CONTENDERS: readonly Contender[] = [
   {
     ...{ name: OWN, promise: `${LOGGED}; unique; readable at once`, isUnique: true, keepsStores: true },

@@ -39,6 +39,5 @@ export const RATE = 'a second'
 const MORE_MS = 60_000
 const GENERATOR = new URL('generator.ts', import.meta.url)
 
-/** Runs a load in a separate process. */
 export const runLoad = (order: LoadOrder): Promise<MeasuredLoad> =>
   inOwnProcess<MeasuredLoad>(GENERATOR, order, order.warmUpMs + order.measuredMs + MORE_MS)

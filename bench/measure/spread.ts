@@ -2,7 +2,6 @@
 export type Figures = Record<string, number>
 /** The rounds of each row, in order; rows by the names in the report. */
 export type Measured = Record<string, readonly Figures[]>
-/** The median of several measurements, and their range. */
 export type Spread = { median: number; min: number; max: number; rounds: number }
 
 /** Requires at least one value. */

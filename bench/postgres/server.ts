@@ -13,7 +13,6 @@ export type PostgresServer = {
   url: string
   /** The process id of the postmaster. Its children serve the connections. */
   pid: number
-  /** Ends it and removes its data. */
   stop(): Promise<void>
 }
 

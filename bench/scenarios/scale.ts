@@ -137,7 +137,6 @@ function checkoutsOf(against: string | undefined): Checkout[] {
   return [own, { folder, suffix: AGAINST }]
 }
 
-/** The revision that is checked out in a folder, as git names it. */
 const revisionOf = (folder: string) =>
   spawnSync('git', ['-C', folder, 'describe', '--always', '--dirty'], { encoding: 'utf8' }).stdout?.trim() || 'unknown'
 

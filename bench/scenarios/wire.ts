@@ -40,7 +40,6 @@ const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' as
 const DECIDED_BY = ['ce_type', 'ce_id', 'content-type']
 const REQUIRED = ['ce_specversion', 'ce_source', ...DECIDED_BY]
 
-/** The event with these of its headers. */
 const only = (names: readonly string[]) => (event: NewRecord) => ({
   ...event,
   headers: Object.fromEntries(Object.entries(event.headers).filter(([name]) => names.includes(name))),

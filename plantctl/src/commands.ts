@@ -14,7 +14,6 @@ import { tableRebuild } from './commands/table-rebuild.ts'
 import { tokenCreate } from './commands/token-create.ts'
 import { verify } from './commands/verify.ts'
 
-/** All commands by name, grouped by purpose. */
 const GROUPS: Record<string, Record<string, Command>> = {
   Inspect: { status, events, export: exportPlants, 'parked list': parkedList, 'parked show': parkedShow },
   'Verify and repair': { verify, rebuild, 'parked reapply': parkedReapply, 'table rebuild': tableRebuild },
@@ -29,7 +28,6 @@ export function commandOf(words: string): string | undefined {
   return Object.keys(COMMANDS).findLast((name) => `${words} `.startsWith(`${name} `))
 }
 
-/** The error message for words that name no command. */
 export function unknownCommand(words: string): string {
   const names = Object.keys(COMMANDS)
   const subcommands = names.filter((name) => words !== '' && name.startsWith(`${words} `))

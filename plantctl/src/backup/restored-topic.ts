@@ -18,7 +18,6 @@ const COMMIT_EVERY_MS = 1_000
 export type ExactWriter = Awaited<ReturnType<typeof openExactWriter>>
 export type RestoredTopic = ReturnType<typeof restoredTopic>
 
-/** The requests of a restore to the topic that it writes. */
 export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: AbortSignal) {
   const { kafka, topic } = log
   const configuration = new Map(Object.entries(manifest.configuration))

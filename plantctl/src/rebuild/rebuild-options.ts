@@ -8,7 +8,6 @@ import type { GenerationReader } from '../verify/compare.ts'
 import type { ReadLog } from '../verify/slice.ts'
 import type { PartitionProgress } from './rebuild-progress.ts'
 
-/** The partitions to rebuild, and how. */
 export type RebuildRun = {
   partitions: readonly Partition[]
   /** Also fills partitions of which Redis has nothing. */
@@ -34,7 +33,6 @@ export type RebuildOptions = RebuildRun & {
     sink: RecordSink,
     only: ReadonlySet<Partition>,
   ): Pick<Follower, 'start' | 'assigned' | 'reloadCheckpoints' | 'close'>
-  /** Reads the next offset of each partition of the log. */
   readEnds(): Promise<Offset[]>
   /** Returns a reader of the log that calls `onRead` after each batch. */
   readerOfLog(signal: AbortSignal, onRead: () => void): ReadLog

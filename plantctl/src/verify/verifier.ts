@@ -19,7 +19,6 @@ import { type Folded, foldSlice, inSlices, RECORDS_AT_ONCE_MAX, type ReadLog, re
 
 export type VerifierOptions = {
   generations: GenerationReader & Pick<Generations, 'list' | 'pointers' | 'keyTypes' | 'metaFields'>
-  /** Reads the next offset of each partition of the log. */
   readEnds(): Promise<Offset[]>
   read: ReadLog
   time: Time

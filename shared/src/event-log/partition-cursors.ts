@@ -37,7 +37,6 @@ export type RecordSink<R extends LogRecord = LogRecord> = {
   onHalt(error: Error): void
 }
 
-/** Delivers the records of a log from a given offset on. */
 export type RecordSource = {
   /** Stops the deliveries of a partition until the next `seek`. */
   pause(partition: Partition): void
@@ -276,7 +275,6 @@ export function createPartitionCursors<R extends LogRecord>(
       for (const cursor of created.values()) cursor.queue = loaded
     },
 
-    /** Removes all partitions. */
     revoke(): void {
       cursors = undefined
     },

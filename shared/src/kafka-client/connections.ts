@@ -28,7 +28,6 @@ type ErrorClass = new (
 ) => Error
 type Errors = { KafkaJSConnectionError: ErrorClass; KafkaJSConnectionClosedError: ErrorClass }
 
-/** A connection of kafkajs. */
 type Connection = {
   readonly host: string
   readonly port: number

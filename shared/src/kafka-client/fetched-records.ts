@@ -28,7 +28,6 @@ export type DecodedRecord = {
   offset: string
   key: Content
   value: Content
-  /** A repeated header is an array. */
   headers: Record<string, Content | Content[]>
   /** The place of the headers in the records of the batch. */
   headersAt: number

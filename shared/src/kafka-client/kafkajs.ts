@@ -106,7 +106,6 @@ export function createPrivateKafkajs(version = VERSION, globals: Readonly<Record
   }
 
   return {
-    /** Returns the exports of a file of the package. */
     load: (path: string): Exports => loadFile(join(root, path)),
 
     /** Loads every module of the package: later, a process without free file descriptors could not load it. */
@@ -199,7 +198,6 @@ type MoreOfAdmin = {
   /** Commits offsets for a group, with their metadata. Rejects when the group has members. */
   commitOffsets(groupId: string, topic: string, partitions: readonly CommittedOffset[]): Promise<void>
 }
-/** The admin of each client. */
 export type ExtendedAdmin = Admin & MoreOfAdmin
 type CommittedOffset = { partition: number; offset: string; metadata: string }
 type AdminParts = {

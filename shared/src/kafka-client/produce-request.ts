@@ -19,7 +19,6 @@ type LongType = { fromValue(value: Int64): { value: bigint } }
 /** The part of kafkajs's compression that is used here. */
 type LookUpCodec = (type: number) => { compress(records: { buffer: Buffer }): Promise<Buffer> }
 
-/** The key or the value of a record. */
 type Content = Buffer | string | null | undefined
 type HeaderValue = Buffer | string
 type NamedHeaders = Record<string, HeaderValue | readonly HeaderValue[]>

@@ -22,9 +22,7 @@ export type ReadFiles<T> = {
 }
 
 type Source<T> = {
-  /** The name of the content, for the log. */
   what: string
-  /** Reads and checks the files. */
   read(): Promise<T>
   withinMs?: number
 }

@@ -77,7 +77,6 @@ export type Repetition = {
   /** The least time from the end of one call to the start of the next. */
   everyMs: number
   task(): Promise<unknown>
-  /** The name of the task, for the log. */
   what: string
   log: Log
   onHalt(error: Error): void

@@ -53,7 +53,6 @@ export function endSpan(span: Span, errorType?: string): void {
 
 type Traced = { traceparent?: Traceparent | undefined }
 
-/** Runs the append of a batch within its span. */
 export const withinSendSpan = <T>(topic: string, events: readonly Traced[], append: () => Promise<T>): Promise<T> =>
   withinBatchSpan('send', SpanKind.CLIENT, topic, events, {}, append)
 
@@ -92,7 +91,6 @@ async function withinBatchSpan<T>(
   }
 }
 
-/** Runs the processing of events, consumed from this source, within its span. */
 export function withinProcessSpan<T>(
   { topic, partition, groupId }: { topic: string; partition: Partition; groupId: string },
   events: readonly Traced[],

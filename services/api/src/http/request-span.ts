@@ -6,7 +6,6 @@ import { clientAddressOf } from './trusted-proxies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The span of this request, when it is traced. */
     span: Span | undefined
   }
 }

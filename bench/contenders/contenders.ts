@@ -42,8 +42,8 @@ const POOL_SIZE = 20
 let securedKafka: ReturnType<typeof startSecuredKafka> | undefined
 
 /** Starts the api's application in front of another store, with the options of Node that the api has. */
-export const startApp = (order: ServeOrder, env = process.env) =>
-  startOwnProcess<Serving>(APP, order, { limitMs: START_TIMEOUT_MS, execArgv: API_NODE_OPTIONS, env })
+const startApp = (order: ServeOrder) =>
+  startOwnProcess<Serving>(APP, order, { limitMs: START_TIMEOUT_MS, execArgv: API_NODE_OPTIONS })
 
 export const [OWN, BARE, POSTGRES] = ['this-service', 'no-store', 'postgres'] as const
 

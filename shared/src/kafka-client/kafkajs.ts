@@ -1,9 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
-import { promisify } from 'node:util'
 import { compileFunction } from 'node:vm'
-import { zstdCompress } from 'node:zlib'
 import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
@@ -31,7 +29,6 @@ const REQUEST_QUEUE = 'src/network/requestQueue/index.js'
 const CONNECTION = 'src/network/connection.js'
 const BROKER = 'src/broker/index.js'
 const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
-const LONG = 'src/utils/long.js'
 const DECODE_FETCHED = 'src/protocol/requests/fetch/v4/decodeMessages.js'
 const DECODER = 'src/protocol/decoder.js'
 const METADATA = 'src/protocol/requests/metadata/index.js'
@@ -46,7 +43,6 @@ const ERRORS = 'src/errors.js'
 const DECODE_MESSAGE_SET = 'src/protocol/messageSet/decoder.js'
 const PRODUCE = 'src/protocol/requests/produce/index.js'
 const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
-const COMPRESSION = 'src/protocol/message/compression/index.js'
 const FILTER_ABORTED = 'src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
 const READ_UNCOMMITTED = 0
@@ -54,7 +50,6 @@ const READ_UNCOMMITTED = 0
 // biome-ignore lint/suspicious/noExplicitAny: the exports of a module of another package.
 type Exports = any
 type Module = { exports: Exports }
-type Records = { buffer: Buffer }
 
 const MODULE_PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
 
@@ -252,14 +247,13 @@ function load(): typeof import('kafkajs') {
   // Each replacement comes before the modules that use it are loaded.
   modules.replace(FILTER_ABORTED, keepCommitted)
   modules.replace(REQUEST_QUEUE, correctedQueue(modules.load(REQUEST_QUEUE)))
-  const { lookupCodec } = modules.load(COMPRESSION)
   const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
   Decoder.prototype.readBytes = withoutNegativeLengths(Decoder.prototype.readBytes)
   const decodeRecords = recordsDecoder(Decoder, decodeMessageSet)
   modules.replace(DECODE_FETCHED, sizedRecordsDecoder(decodeRecords))
   modules.replace(FETCH, fetchByTopicId(modules.load(FETCH), decodeRecords))
   modules.replace(METADATA, metadataWithTopicIds(modules.load(METADATA)))
-  const requests = produceRequests(modules.load(LONG), lookupCodec)
+  const requests = produceRequests()
   modules.replace(PRODUCE_REQUEST, requests.byName)
   modules.replace(PRODUCE, produceByTopicId(modules.load(PRODUCE), requests))
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
@@ -284,12 +278,9 @@ function load(): typeof import('kafkajs') {
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   modules.loadAll()
   const { GZIP, Snappy, LZ4, ZSTD } = loaded.CompressionTypes
-  const zstd = { compress: ({ buffer }: Records) => promisify(zstdCompress)(buffer) }
-  const encoders = { ...loaded.CompressionCodecs, [ZSTD]: () => zstd }
-  for (const type of [GZIP, Snappy, LZ4, ZSTD] as const) {
-    const compress = (records: Records) => encoders[type]().compress(records)
-    loaded.CompressionCodecs[type] = () => ({ compress, decompress: CODECS[type]?.decompress })
-  }
+  // No request here compresses. The format before Kafka 0.11 is decompressed by these.
+  for (const type of [GZIP, Snappy, LZ4, ZSTD] as const)
+    loaded.CompressionCodecs[type] = () => ({ decompress: CODECS[type]?.decompress })
   return loaded
 }
 

@@ -25,10 +25,7 @@ function medianOfSorted(sorted: readonly number[]): number {
   return Math.sign(lower) === Math.sign(upper) ? lower + (upper - lower) / 2 : (lower + upper) / 2
 }
 
-/**
- * The ratio of two series of measurements, by round, because other work of the machine in a round affects both alike.
- * Returns the spread of the ratios.
- */
+/** By round, because other work of the machine in a round affects both alike. */
 export function ratioOf(parts: readonly number[], wholes: readonly number[]): Spread {
   if (parts.length !== wholes.length) throw new Error(`${parts.length} rounds against ${wholes.length}`)
   return spreadOf(parts.map((part, round) => part / (wholes[round] as number)))

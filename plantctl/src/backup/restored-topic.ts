@@ -49,10 +49,7 @@ type Ranges = Parameters<ReadRaw>[0]
 type OnRecords = Parameters<ReadRaw>[1]
 type OnRead = Parameters<typeof rawReader>[2]
 
-/**
- * True if an earlier run has begun to restore the topic, false if there is no such topic. Throws a PreconditionError for
- * any other topic.
- */
+/** True for the topic of an earlier run, false without one. Throws a PreconditionError for any other topic. */
 export async function isBegun({ kafka, topic }: LogOfStore): Promise<boolean> {
   const found = await retryForSeconds(() => readConfiguration(kafka, topic), topic)
   if (found === undefined || isLatched(found)) return found !== undefined

@@ -15,14 +15,9 @@ export type RebuildRun = {
   /** Over all partitions; unlimited without it. */
   recordsPerSecond?: number | undefined
   onProgress(progress: PartitionProgress): void
-  /**
-   * Interrupts the rebuild, which then rejects with the signal's reason. The next one continues with what was filled.
-   */
+  /** Interrupts the rebuild, which rejects with its reason. The next one continues with what was filled. */
   signal: AbortSignal
-  /**
-   * Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is
-   * verified.
-   */
+  /** Records folded in memory at once: about 80 bytes each, twice that while a partition is verified. */
   recordsAtOnceMax?: number
 }
 

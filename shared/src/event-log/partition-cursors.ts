@@ -42,10 +42,7 @@ export type RecordSource = {
   pause(partition: Partition): void
   /** Makes the next delivery of a partition start at this offset. */
   seek(partition: Partition, offset: Offset): void
-  /**
-   * The next offset to be written in each partition, from its leader; undefined without a leader. Throws a
-   * PreconditionError when the topic is not as required.
-   */
+  /** From the leaders; undefined without one. Throws a PreconditionError for a topic not as required. */
   ends(): Promise<readonly (Offset | undefined)[]>
 }
 
@@ -315,10 +312,7 @@ export function createPartitionCursors<R extends LogRecord>(
     /** Resolves when the log was seen to hold the event of each partition's checkpoint, so it is the right log. */
     verified: allVerified.promise,
 
-    /**
-     * Loads the checkpoints of these partitions again and seeks there. A partition that has moved since `seen` is left
-     * alone.
-     */
+    /** Loads these checkpoints again and seeks there, in partitions that have not moved since `seen`. */
     reloadCheckpoints(seen: ReadonlyMap<Partition, Checkpoint>): void {
       const reloading = new Map(
         [...(cursors ?? [])].filter(

@@ -198,10 +198,7 @@ function writeBatch(writer: ByteWriter, { messages, firstSequence = 0 }: Partiti
   writer.closeSize(start)
 }
 
-/**
- * The first and the last timestamp, found as in kafkajs: the texts are sorted, and messages without a timestamp are
- * skipped.
- */
+/** As kafkajs finds them: by sorted texts, without the messages that have none. */
 function timesOf(messages: readonly Message[], nowMs: number): [Int64, Int64] {
   const times: string[] = []
   for (const { timestamp } of messages) if (timestamp !== null && timestamp !== undefined) times.push(timestamp)

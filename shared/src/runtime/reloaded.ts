@@ -14,10 +14,7 @@ export type ReadFiles<T> = {
   current(): T
   /** When it was read last, in seconds since 1970. */
   readAt(): number
-  /**
-   * Reads the files again. While they cannot be read in time, or are invalid, the previous content stays, and `report`
-   * receives the reason once.
-   */
+  /** Reads again. Unread or invalid, the previous content stays, and `report` receives the reason once. */
   renew(report: (reason: string) => void): Promise<T>
 }
 

@@ -15,10 +15,7 @@ import type { Partition } from '../plant/position.ts'
 /** The semantic conventions of OpenTelemetry for HTTP and messaging that the spans follow. */
 const schemaUrl = 'https://opentelemetry.io/schemas/1.45.0'
 
-/**
- * Creates the spans of plants. Names and tags of plants are never in a span. Without an SDK in the process all spans are
- * empty.
- */
+/** Names and tags of plants are never in a span. Without an SDK in the process all spans are empty. */
 export const tracer = trace.getTracerProvider().getTracer('plant-store', undefined, { schemaUrl })
 
 /** Further links would be cut off by the SDK's default limit. */

@@ -10,10 +10,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Gives each request that reaches Fastify its span, from its head to the end of its response. It continues the trace
- * that the request names.
- */
+/** Gives each request its span, to the end of its response, in the trace that the request names. */
 export function traceRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const span = startSpan(request)

@@ -14,7 +14,6 @@ export type Report = {
 }
 
 export type Scenario = {
-  /** A line for the list of scenarios. */
   summary: string
   help: string
   declared: Declared

@@ -57,13 +57,7 @@ it('records that an older release could not read are applied while the projector
   const dry = await runIn(upgraded, 'parked', 'reapply', '--dry-run', '--json')
   const { looked, ...others } = JSON.parse(dry.stdout)
   expect(others).toEqual({ dryRun: true, placed: looked, renamed: 0, kept: 0, needRebuild: [] })
-  const position = (await readStored(upgraded)).flatMap(({ parked }, partition) =>
-    [...parked.keys()].map((offset) => `${partition}-${offset}`),
-  )
-  expect(position).toHaveLength(looked)
-  expect((await runIn(upgraded, 'parked', 'show', position[0] as string)).stdout).toMatch(
-    /reads it: plant \d+. Run plantctl parked reapply to apply it/,
-  )
+  expect((await readStored(upgraded)).flatMap(({ parked }) => [...parked.keys()])).toHaveLength(looked)
 
   const later = ids.map((id) => plant(id + 400n))
   const [placed] = await Promise.all([runIn(upgraded, 'parked', 'reapply', '--json'), appendTo(upgraded, later)])

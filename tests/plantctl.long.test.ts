@@ -94,7 +94,7 @@ describe('plantctl', () => {
     )
   })
 
-  it.each(['status', 'events', 'parked list', 'parked show', 'parked reapply', 'rebuild'])(
+  it.each(['status', 'events', 'parked list', 'parked reapply', 'rebuild'])(
     'shows examples, options and exit codes in the help of %s',
     async (name) => {
       const { code, stdout } = await plantctl(...name.split(' '), '--help')
@@ -113,7 +113,7 @@ describe('plantctl', () => {
     expect(await plantctl('parked')).toEqual({
       code: 2,
       stdout: '',
-      stderr: '"parked" needs a subcommand, one of: parked list, parked show, parked reapply\nSee plantctl --help\n',
+      stderr: '"parked" needs a subcommand, one of: parked list, parked reapply\nSee plantctl --help\n',
     })
   })
 })

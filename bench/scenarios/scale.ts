@@ -65,7 +65,7 @@ of another checkout in the same rounds.`,
   declared: {
     numbers: { rounds: 5, seconds: 4, connections: 256, 'warm-up': 10 },
     quick: { rounds: 3 },
-    texts: ['against'],
+    canBeAgainst: true,
     parts: [...Object.keys(DEPLOYMENTS), OPEN_LOOP, TAIL],
     quickParts: [ONE_API, '1-api-3-idle', '2-apis', '4-apis', OPEN_LOOP, TAIL],
   },
@@ -137,7 +137,6 @@ function checkoutsOf(against: string | undefined): Checkout[] {
   return [own, { folder, suffix: AGAINST }]
 }
 
-/** The revision that is checked out in a folder, as git names it. */
 const revisionOf = (folder: string) =>
   spawnSync('git', ['-C', folder, 'describe', '--always', '--dirty'], { encoding: 'utf8' }).stdout?.trim() || 'unknown'
 

@@ -6,7 +6,6 @@ import { events } from './commands/events.ts'
 import { exportPlants } from './commands/export.ts'
 import { parkedList } from './commands/parked-list.ts'
 import { parkedReapply } from './commands/parked-reapply.ts'
-import { parkedShow } from './commands/parked-show.ts'
 import { rebuild } from './commands/rebuild.ts'
 import { restore } from './commands/restore.ts'
 import { status } from './commands/status.ts'
@@ -14,9 +13,8 @@ import { tableRebuild } from './commands/table-rebuild.ts'
 import { tokenCreate } from './commands/token-create.ts'
 import { verify } from './commands/verify.ts'
 
-/** All commands by name, grouped by purpose. */
 const GROUPS: Record<string, Record<string, Command>> = {
-  Inspect: { status, events, export: exportPlants, 'parked list': parkedList, 'parked show': parkedShow },
+  Inspect: { status, events, export: exportPlants, 'parked list': parkedList },
   'Verify and repair': { verify, rebuild, 'parked reapply': parkedReapply, 'table rebuild': tableRebuild },
   'Save and restore': { backup, 'backup check': backupCheck, restore },
   'Grant access': { 'token create': tokenCreate, acl },
@@ -29,7 +27,6 @@ export function commandOf(words: string): string | undefined {
   return Object.keys(COMMANDS).findLast((name) => `${words} `.startsWith(`${name} `))
 }
 
-/** The error message for words that name no command. */
 export function unknownCommand(words: string): string {
   const names = Object.keys(COMMANDS)
   const subcommands = names.filter((name) => words !== '' && name.startsWith(`${words} `))

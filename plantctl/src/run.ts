@@ -11,7 +11,6 @@ const HELP = ['--help', '-h']
 /** An interrupted command that has not ended by then is abandoned: Kafka or Redis may not respond. */
 const INTERRUPT_TIMEOUT_MS = 5_000
 
-/** SIGINT or SIGTERM ends the run. */
 class Interrupted extends Error {
   override name = 'Interrupted'
 }

@@ -80,10 +80,7 @@ const offsetText = (offset: number) => String(offset).padStart(OFFSET_DIGITS, '0
 const nameOf = (partition: Partition, from: Offset) =>
   `${String(partition).padStart(PARTITION_DIGITS, '0')}-${offsetText(from)}`
 
-/**
- * The records of a file, in batches. Throws a DamagedBackup unless the file is as it was written: the checksum is
- * compared before the first record.
- */
+/** In batches. Throws a DamagedBackup for a file that is not as written, before its first record. */
 export async function* recordsOf(folder: string, file: BackupFile): AsyncGenerator<RawRecord[]> {
   let count = 0
   let next = file.from

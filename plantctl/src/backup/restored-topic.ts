@@ -18,7 +18,6 @@ const COMMIT_EVERY_MS = 1_000
 export type ExactWriter = Awaited<ReturnType<typeof openExactWriter>>
 export type RestoredTopic = ReturnType<typeof restoredTopic>
 
-/** The requests of a restore to the topic that it writes. */
 export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: AbortSignal) {
   const { kafka, topic } = log
   // What the backup leaves to the defaults of its brokers may be otherwise here, and delete what is restored.
@@ -51,10 +50,7 @@ type Ranges = Parameters<ReadRaw>[0]
 type OnRecords = Parameters<ReadRaw>[1]
 type OnRead = Parameters<typeof rawReader>[2]
 
-/**
- * True if an earlier run has begun to restore the topic, false if there is no such topic. Throws a PreconditionError for
- * any other topic.
- */
+/** True for the topic of an earlier run, false without one. Throws a PreconditionError for any other topic. */
 export async function isBegun({ kafka, topic }: LogOfStore): Promise<boolean> {
   const found = await retryForSeconds(() => readConfiguration(kafka, topic), topic)
   if (found === undefined || isLatched(found)) return found !== undefined

@@ -9,9 +9,7 @@ import { openOutputFile } from './output-file.ts'
 
 type Export = ReturnType<typeof createExport>
 
-/**
- * Writes an export to a file, complete or not at all, or to stdout. `fill` adds the plants and returns where they end.
- */
+/** Writes an export to a file, completely or not at all, or to stdout. `fill` returns where the plants end. */
 export async function writeExport(
   { topic }: Pick<Store, 'topic'>,
   { printData, printError }: CliContext,
@@ -64,9 +62,7 @@ export function createExport(write: (lines: string) => Promise<void>) {
   }
 }
 
-/**
- * The id is a string, as in the event: many JSON parsers lose digits of an int64. The same log gives the same bytes.
- */
+/** The id is a string, as in the event: many JSON parsers lose digits of it. The same log gives the same bytes. */
 function plantLine(partition: Partition, { id, plant, offset, eventId }: Claim): string {
   const texts = plant === undefined ? { unreadable: true } : plantOf(plant)
   const position = formatPosition({ partition, offset })

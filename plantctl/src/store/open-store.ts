@@ -19,9 +19,7 @@ const CLIENT_ID = 'plant-store-plantctl'
 const GIVE_UP_AFTER_MS = 10_000
 const RETRY_MS = 250
 
-/** The log and the read model that a command works on. */
 export type Store = Stores & {
-  /** Prints warnings on stderr. */
   log: Log
 }
 
@@ -44,7 +42,6 @@ export async function withStore<T>(context: CliContext, work: (store: Store) => 
   }
 }
 
-/** The log of a store, without its read model. */
 export type LogOfStore = TopicSettings & { kafka: Kafka; log: Log }
 
 /** Works on the log alone, which Redis is not needed for; otherwise as `withStore`. */

@@ -7,7 +7,6 @@ import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import type { Counts, EntryField, Subject } from './difference.ts'
 import { type Folded, isIn, isParkedIn, type Slice } from './slice.ts'
 
-/** Reads a generation in bounded batches. */
 export type GenerationReader = Pick<Generations, 'state' | 'span' | 'order' | 'entries' | 'plants' | 'parked'>
 
 /** A slice of a generation, and the fold to compare it with. */

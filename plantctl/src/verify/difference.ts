@@ -8,7 +8,6 @@ export type EntryField = 'eventId' | 'offset' | 'readable' | keyof Plant
 
 export type Counts = Record<'plants' | 'voids' | 'parked', number>
 
-/** A pointer, or a key of a generation. */
 export type KeyName = keyof typeof KEY_TYPES
 
 /** The details of a difference. Each kind has the properties that its text shows. */
@@ -78,7 +77,6 @@ const TEXTS = {
     `${formatCount(plants, 'plant')} of the log not in the table: is a projector running with this PLANTS_TABLE?`,
 } satisfies Record<string, (one: Details) => string>
 
-/** A difference as one line of text. */
 export function formatDifference(difference: Difference): string {
   const { partition, generation } = difference
   const text = TEXTS[difference.what](difference)

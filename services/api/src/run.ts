@@ -118,7 +118,6 @@ function endLater(
 
 type Service = Awaited<ReturnType<typeof openServiceStores>>
 
-/** Opens the claim index and starts its tail. */
 function openClaimIndex(
   { kafka, readModel, topic, partitions, startState }: Service,
   windowMaxBytes: number,

@@ -54,7 +54,6 @@ function writeEntry(log: Log, { namespace, level, log: details }: LogEntry): voi
   else log.debug(context, line)
 }
 
-/** Connects an admin, and disconnects it after its use. */
 export async function withAdmin<T>(kafka: Kafka, use: (admin: ExtendedAdmin) => Promise<T>): Promise<T> {
   const admin = kafka.admin() as ExtendedAdmin
   try {

@@ -14,10 +14,7 @@ export type ReplayOptions<R extends LogRecord> = Pick<
   'kafka' | 'topic' | 'partitions' | 'log' | 'time' | 'read' | 'ends' | 'remedy'
 > & {
   ranges: ReadonlyMap<Partition, Range>
-  /**
-   * Receives each record of a partition once and in order; partitions alternate. `reached` is the checkpoint after these
-   * records.
-   */
+  /** Receives each record of a partition once, in order; partitions alternate. `reached` is the checkpoint after them. */
   onRecords(partition: Partition, records: R[], reached: Checkpoint): Promise<void> | void
   /** Aborts the replay, which then rejects with the signal's reason. */
   signal?: AbortSignal

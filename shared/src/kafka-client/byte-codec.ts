@@ -338,7 +338,6 @@ export function readResponse<T>(bytes: Buffer, read: (reader: ByteReader) => T):
 
 export const writeTags = (writer: ByteWriter): void => writer.uVarInt(0)
 
-/** Writes a COMPACT_ARRAY. */
 export function writeArray<T>(writer: ByteWriter, items: readonly T[], write: (item: T) => void): void {
   writer.uVarInt(items.length + 1)
   for (const item of items) write(item)

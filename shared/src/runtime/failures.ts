@@ -7,10 +7,7 @@ export type LogFault =
   | 'another-log'
   | 'undecodable-batch'
 
-/**
- * A precondition of the settings, of Kafka or of Redis does not hold, and a retry cannot help. The message says what to
- * change.
- */
+/** A precondition does not hold, and a retry cannot help. The message says what to change. */
 export class PreconditionError extends Error {
   override name = 'PreconditionError'
   /** Undefined when the fault is not one of the log. */

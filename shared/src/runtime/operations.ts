@@ -14,7 +14,6 @@ export type OperationsParts = {
   notices?: Readiness
   metrics: Pick<Metrics, 'metrics' | 'contentType'>
   log: Log
-  /** Further pages, by path. */
   pages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<HttpResponse>>
   /** Further names by which browsers reach these pages. */
   pageHosts?: readonly string[]

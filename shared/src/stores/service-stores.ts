@@ -54,7 +54,6 @@ export async function openServiceStores(
   return {
     ...stores,
     startState,
-    /** The report of `/readyz`. */
     readiness,
     operationsPort: operations.port,
 

@@ -26,10 +26,7 @@ export type Reapplication = {
   renamed: number
   /** Records that stay parked with the same reason. */
   kept: number
-  /**
-   * Records that claim an id for this release but not for the one that parked them, or the reverse: a rebuild is
-   * needed.
-   */
+  /** Records that claim an id only for this release, or only for the one that parked them: rebuild. */
   needRebuild: { partition: Partition; offset: Offset }[]
 }
 
@@ -63,10 +60,7 @@ export async function reapplyParked(
   }
   return result
 
-  /**
-   * One reading of the log has one span per partition: it reads the first runs of all partitions, the next one the
-   * second.
-   */
+  /** One reading of the log has one run of each partition. */
   async function reapplyRuns(runs: ReadonlyMap<Partition, Run[]>): Promise<void> {
     for (let n = 0; ; n++) {
       const spans = new Map<Partition, Run>()

@@ -3,7 +3,6 @@ import { bodyOf, ERRORS, type Failure, HttpError, headersOf, statusOf } from './
 import { OtherNumber } from './request-body.ts'
 import { hasEmptyId } from './request-head.ts'
 
-/** The failures for the error codes of Fastify. */
 const FAILURES: Record<string, Failure> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'bodyTooLarge',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupportedMediaType',

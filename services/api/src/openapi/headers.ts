@@ -38,7 +38,6 @@ export const REQUEST_HEADERS = {
 export type RequestHeader = keyof typeof REQUEST_HEADERS
 export const REQUEST_HEADERS_OF_EVERY_OPERATION = ['X-Request-Id', 'traceparent'] as const
 
-/** The headers of responses. */
 export const RESPONSE_HEADERS = {
   'Plants-Position': {
     description:

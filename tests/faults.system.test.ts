@@ -16,22 +16,6 @@ const RECOVERY_MS = 60_000
 // A change of settings replaces all of them.
 const KEPT_SETTINGS = { 'retention.ms': '-1', 'retention.bytes': '-1' }
 
-it('kill -9 of the projector: creates continue, and the next projector catches up', async () => {
-  const { store, api, projector } = await startPlantStore()
-  const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
-  const before = await onConnections(16, idsFrom(0, 1_000), create)
-
-  process.kill(projector.pid, 'SIGKILL')
-  await projector.exited
-  const whileAway = await onConnections(16, idsFrom(1_000, 2_000), create)
-  await store.startProjector()
-  const afterwards = await onConnections(16, idsFrom(3_000, 1_000), create)
-
-  const creates = [...before, ...whileAway, ...afterwards]
-  expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
-  await expectReadModelToEqual(await readTruth(store), store)
-})
-
 it('kill -9 of an api under load: every 200 it sent is in the log', async () => {
   const { store, api } = await startPlantStore()
   let alive = true

@@ -24,7 +24,8 @@ async function openApp(env: Record<string, string> = {}) {
     log: createLog('api', 'silent'),
     settings: readSettings(ApiSettings, { ...stores, ...env }),
     partitions: 8,
-    strategies: [async (caller) => ({ caller, scopes: ['plants:read', 'plants:write'] })],
+    // The part of a token before a dot is its caller.
+    strategies: [async (token) => ({ caller: token.split('.')[0] ?? '', scopes: ['plants:read', 'plants:write'] })],
     creation: { create: async ({ plant }) => ({ is: plants.has(plant.id) ? 'duplicate' : 'created', ...POSITION }) },
     reader: {
       read: async (id) => {
@@ -155,6 +156,14 @@ describe('a limit of requests a minute', () => {
       })
     }
     expect(responses[2]?.json()).toMatchObject({ error: 42900 })
+  })
+
+  it('applies to each caller, whichever of its tokens it uses', async () => {
+    const send = await openApp({ RATE_LIMIT_PER_MINUTE: '2' })
+    const statusOf = async (token: string) =>
+      (await send('GET', '/plants/1', { authorization: `Bearer ${token}` })).statusCode
+    const tokens = ['ann.old', 'ann.new', 'ann.old', 'ann.new', 'bob.old']
+    expect(await Array.fromAsync(tokens, statusOf)).toEqual([200, 200, 429, 429, 200])
   })
 
   it('is announced on a response without a body', async () => {

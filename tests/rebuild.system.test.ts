@@ -1,5 +1,5 @@
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
@@ -15,7 +15,6 @@ it('a rebuild under full load causes no failed or wrong response, and serves the
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   const before = await generationsOf(store)
   const load = startSteadyLoad([first.url, second.url])
-  onTestFinished(load.stop)
   await vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(500), WAIT_MS)
   const createsBefore = load.done.creates
   await expectRun(store, 'rebuild')

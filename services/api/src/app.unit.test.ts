@@ -1,4 +1,6 @@
-import type { Plant } from '@plant-store/shared/plant/plant.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { Plant, PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
@@ -17,8 +19,8 @@ const plants = new Map<bigint, Plant>([
 let close = async () => {}
 afterEach(() => close())
 
-/** The app around operations that know three plants. */
-async function openApp(env: Record<string, string> = {}) {
+/** The app around operations that know three plants, and list these claims. */
+async function openApp(env: Record<string, string> = {}, claims: Claim[] = []) {
   const stores = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
   const { app } = await createApp({
     log: createLog('api', 'silent'),
@@ -33,7 +35,7 @@ async function openApp(env: Record<string, string> = {}) {
         return plant === undefined ? { is: 'noSuchPlant' } : { is: 'plant', plant, ...POSITION }
       },
     },
-    lister: { list: async () => ({ is: 'page', claims: [], shown: new Map() }) },
+    lister: { list: async () => ({ is: 'page', claims, shown: new Map() }) },
   })
   close = () => app.close()
   return (method: 'GET' | 'HEAD' | 'POST', url: string, headers: Record<string, string> = {}, payload?: string) =>
@@ -97,6 +99,28 @@ describe('a plant, which never changes', () => {
       const { headers } = await send('GET', '/plants/1', { origin })
       expect(headers.vary).toBe('Origin, Authorization')
     }
+  })
+})
+
+describe('a list', () => {
+  const claim = (id: bigint, plant?: Plant): Claim => ({
+    id: id as PlantId,
+    plant,
+    offset: POSITION.offset,
+    eventId: '' as EventId,
+  })
+
+  it('has every digit of its ids; those that this release cannot read are not among the items', async () => {
+    const claims = [claim(2n ** 63n - 1n, { name: '\u0000"🌱', tag: '' }), claim(-(2n ** 63n))]
+    const { body } = await (await openApp({}, claims))('GET', '/plants')
+    const items = '[{"id":9223372036854775807,"name":"\\u0000\\"🌱","tag":""}]'
+    expect(body).toBe(`{"items":${items},"unreadable":[-9223372036854775808]}`)
+  })
+
+  it('may be empty', async () => {
+    const { body, headers } = await (await openApp())('GET', '/plants')
+    expect(body).toBe('{"items":[]}')
+    expect(headers).not.toHaveProperty('plants-position')
   })
 })
 

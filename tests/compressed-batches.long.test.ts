@@ -15,6 +15,7 @@ it('a batch that cannot be decoded stops only its partition, and each program na
   const plantctl = (...args: string[]) => startPlantctl(args, store.environment).ended
   const partitionOfId = (id: bigint) => partitionOf(Buffer.from(String(id)), store.partitions)
   const damaged = 2 as Partition
+  await onConnections(4, idsFrom(0, 30), (id) => createPlant(api.url, id, `plant ${id}`))
   await appendUndecodable(store.topic, damaged)
   const reason = /^partition 2 cannot be read from offset \d+ on: .* Make another replica the leader, or restore/
   await Promise.all([untilNotice(api, reason), untilNotReady(projector, reason)])

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newPlant } from './support/generated-plants.ts'
 import { openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { type Ended, startPlantctl } from './support/plantctl.ts'
@@ -13,9 +13,6 @@ const WAIT_MS = 30_000
 const PLANTS = 300
 /** Kind, event id, offset and a name of 7 characters; Redis keeps small hashes densely. */
 const ENTRY_BYTES_MIN = 30
-
-/** A character that reverses the direction of writing, and one that starts a terminal command. */
-const HARMFUL = '\u202e\u009b'
 
 // One store for all cases: each restores it.
 let store: PlantStore
@@ -34,20 +31,20 @@ beforeAll(async () => {
   const again = event(1_000n)
   const foreign = {
     ...event(1_001n),
-    headers: { ce_type: Buffer.from('\x1b[31mOther'), note: Buffer.from(HARMFUL) },
+    headers: { ce_type: Buffer.from('\x1b[31mOther') },
   }
   const unreadable = event(1_002n)
   const newer = { ...unreadable.headers, 'content-type': Buffer.from('application/json; version=9') }
   writtenFrom = new Date().toISOString()
   await append([event(7n), again, again, foreign, { ...unreadable, headers: newer }])
   await Promise.all([store.startApi(), store.startProjector()])
+  return store.end
 })
 beforeEach(async () => {
   if (truth !== undefined) return
   truth = await readTruth(store)
   await expectReadModelToEqual(truth, store)
 })
-afterAll(() => store.end())
 
 const run = (...args: string[]): Promise<Ended> => startPlantctl(args, store.environment).ended
 
@@ -85,13 +82,6 @@ describe('plantctl status', () => {
         lag: 0,
       })
     }
-  })
-
-  it('prints the same as text', async () => {
-    const { code, stdout } = await run('status')
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/^No problems, \d+ notices?\.\n- 2 records parked/)
-    expect(stdout).toMatch(/6 partitions, 305 offsets, read model 0 behind\n {2}302 plants, 1 void, 2 parked/)
   })
 
   it('repeats with --watch until it is interrupted', async () => {
@@ -172,19 +162,6 @@ describe('plantctl events', () => {
     const events = startPlantctl(['events'], store.environment, { closeStdoutAfterBytes: 1 })
     expect(await events.ended).toMatchObject({ code: 0, stderr: '' })
   })
-
-  it.each([
-    [['--from', '2-x'], /--from 2-x: expected a position/],
-    [['--id', '07'], /--id 07: expected an int64/],
-    [['--id', '7', '--partition', '9'], /--partition 9: expected a partition from 0 to 5/],
-    [['--limit', '0'], /--limit 0/],
-    [['--follow', '--to', '1m'], /--follow/],
-  ])('refuses %j', async (args, message) => {
-    const { code, stdout, stderr } = await run('events', ...args)
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(message)
-    expect(stderr).toMatch(/plantctl events --help/)
-  })
 })
 
 describe('plantctl parked', () => {
@@ -245,17 +222,6 @@ describe('plantctl rebuild', () => {
     expect(text).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^Rebuilt 1 partition of 1: \d+ offsets of the log in [\d.]+ s\n$/),
-    })
-  })
-
-  it.each([
-    [['--throttle', '0'], /--throttle 0: expected records per second/],
-    [['--partition', '6'], /--partition 6: expected a partition from 0 to 5/],
-  ])('refuses %j', async (args, message) => {
-    expect(await run('rebuild', ...args)).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringMatching(message),
     })
   })
 })

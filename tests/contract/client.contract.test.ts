@@ -1,9 +1,9 @@
 import { createServer, request as forward } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { send } from '../support/client.ts'
+import { listen } from '../support/listen.ts'
 import { startPlantStore, TOKEN } from '../support/plant-store.ts'
 import { runStep } from './run-step.ts'
 
@@ -46,7 +46,5 @@ async function cutting(url: string): Promise<string> {
     })
     request.pipe(upstream)
   })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => proxy.close().closeAllConnections())
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listen(proxy)}`
 }

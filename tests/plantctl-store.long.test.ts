@@ -175,13 +175,17 @@ describe('plantctl parked', () => {
     expect((await run('parked', 'list', '--limit', '1')).stdout).toMatch(/2 records parked, the first 1 listed/)
   })
 
-  it('names records that are printed safely for a terminal, also as JSON', async () => {
-    const [{ listed }] = (await json('parked', 'list')).objects
-    const { position } = listed.find(({ name }: { name: string }) => name === 'otherType')
-    const one = ['events', '--from', position, '--to', position]
-    const [text, asJson] = [await run(...one), await run(...one, '--json')]
-    for (const character of `${HARMFUL}\x1b`) expect(text.stdout + asJson.stdout).not.toContain(character)
-    expect(JSON.parse(asJson.stdout).headers.note).toBe(HARMFUL)
+  it('shows one record, and how this release reads it', async () => {
+    const { stdout } = await run('parked', 'show', positionOf(1_002n))
+    expect(stdout).toMatch(/content-type: "application\/json; version=9"/)
+    expect(stdout).toMatch(/This release +cannot read it: /)
+    expect((await json('parked', 'show', positionOf(7n))).objects).toMatchObject([{ is: 'created', readModel: null }])
+    const beyond = await run('parked', 'show', '0-1000000')
+    expect(beyond).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/the log ends before offset/),
+    })
   })
 
   it('reapplies nothing that this release cannot read', async () => {

@@ -6,6 +6,7 @@ import { events } from './commands/events.ts'
 import { exportPlants } from './commands/export.ts'
 import { parkedList } from './commands/parked-list.ts'
 import { parkedReapply } from './commands/parked-reapply.ts'
+import { parkedShow } from './commands/parked-show.ts'
 import { rebuild } from './commands/rebuild.ts'
 import { restore } from './commands/restore.ts'
 import { status } from './commands/status.ts'
@@ -14,7 +15,7 @@ import { tokenCreate } from './commands/token-create.ts'
 import { verify } from './commands/verify.ts'
 
 const GROUPS: Record<string, Record<string, Command>> = {
-  Inspect: { status, events, export: exportPlants, 'parked list': parkedList },
+  Inspect: { status, events, export: exportPlants, 'parked list': parkedList, 'parked show': parkedShow },
   'Verify and repair': { verify, rebuild, 'parked reapply': parkedReapply, 'table rebuild': tableRebuild },
   'Save and restore': { backup, 'backup check': backupCheck, restore },
   'Grant access': { 'token create': tokenCreate, acl },

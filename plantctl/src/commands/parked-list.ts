@@ -1,4 +1,4 @@
-import { PARKED, reasonName, reasonText } from '@plant-store/shared/plant/plant-created.ts'
+import { reasonName, reasonText } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, formatPosition, type LogPosition, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { type Command, EXIT } from '../command.ts'
@@ -15,7 +15,6 @@ could not read. Parking loses nothing: the log still has every record.
   plantctl parked list
   plantctl parked list --partition 3 --limit 20
   plantctl parked list --json | jq .reasons
-  plantctl events --from 3-120 --to 3-120 --raw    one of them
 
   --partition  only this partition; may be repeated
   --limit      lists at most this many, lowest partition and offset first; default ${LIMIT}
@@ -23,14 +22,6 @@ could not read. Parking loses nothing: the log still has every record.
 
 Exit codes: 0 listed, 1 Kafka or Redis does not respond.
 `
-
-/** The prospect of an unreadable claim, by its reason. */
-const OUTLOOKS: { [reason: number]: string } = {
-  [PARKED.unknownVersion]: 'upgrade to a release that knows it, then run plantctl parked reapply',
-  [PARKED.unreadablePayload]:
-    'most likely no later release reads it: the id stays used. Correct its producer, and create the plant under another id',
-}
-const OUTLOOK_INDENT = ' '.repeat(11)
 
 type ListedRecord = LogPosition & { reason: number }
 type Listing = { parked: number; listed: ListedRecord[]; reasons: Map<number, number> }
@@ -77,10 +68,7 @@ function textOf({ parked, listed, reasons }: Listing, columns: number): string {
   )
   const sums = [...reasons]
     .sort(([a], [b]) => a - b)
-    .flatMap(([reason, count]) => [
-      `  ${formatNumber(count).padStart(7)}  ${reasonText(reason)}`,
-      ...(OUTLOOKS[reason] === undefined ? [] : [OUTLOOK_INDENT + OUTLOOKS[reason]]),
-    ])
+    .map(([reason, count]) => `  ${formatNumber(count).padStart(7)}  ${reasonText(reason)}`)
   const more = parked > listed.length ? `, the first ${formatNumber(listed.length)} listed (--limit)` : ''
   return `${table.join('\n')}\n\n${formatCount(parked, 'record')} parked${more}:\n${sums.join('\n')}\n`
 }

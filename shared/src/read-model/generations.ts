@@ -164,6 +164,13 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
       return { partitions: await Promise.all(found), strange: strange.sort() }
     },
 
+    /** The reason why the record at an offset is parked in the live generation; undefined when it is not. */
+    async parkedAt(partition: Partition, offset: Offset): Promise<number | undefined> {
+      const live = await redis.get(pointer(partition))
+      const reason = live === null ? null : await redis.hget(keyOf(partition, live, 'parked'), String(offset))
+      return reason === null ? undefined : Number(reason)
+    },
+
     /**
      * Reapplies parked records of the live generation as this release reads them. Returns the number of records that
      * changed. Idempotent. Throws a PreconditionError when the generation was folded from a topic with another number

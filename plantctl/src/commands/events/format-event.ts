@@ -18,23 +18,39 @@ type Header = LogEvent['stored']['headers'][string]
 /** The ruling on a record's claim, or foreign for a record without one. */
 const markOf = (ruling: ClaimRuling | undefined) => ruling?.is ?? 'foreign'
 
-const COLOURS = { created: 'green', void: 'yellow', repeated: 'dim', foreign: 'red', unknown: 'cyan' } as const
+const COLOURS = {
+  created: 'green',
+  claimed: 'red',
+  void: 'yellow',
+  repeated: 'dim',
+  foreign: 'red',
+  unknown: 'cyan',
+} as const
 
 /** A record as one line of text that is safe for a terminal. */
-export function eventLine({ event, ruling }: RuledEvent, paint: Paint, positionWidth: number): string {
+export function eventLine(ruled: RuledEvent, paint: Paint, positionWidth: number): string {
+  return [...eventHead(ruled, paint, positionWidth), ...contentOf(ruled.event)].join('  ')
+}
+
+/** Time, position, ruling and id of a record. */
+export function eventHead(
+  { event, ruling }: RuledEvent,
+  paint: Paint,
+  positionWidth: number,
+  mark: keyof typeof COLOURS = markOf(ruling),
+): string[] {
   const { claim, partition } = event
-  const mark = markOf(ruling)
-  const line = [
+  const head = [
     formatTimestamp(event.stored.timestampMs),
     formatPosition(event).padStart(positionWidth),
     paint(COLOURS[mark], mark.padEnd(MARK_WIDTH)),
   ]
-  if (claim !== undefined) line.push(String(claim.id))
-  if (ruling?.is === 'void') line.push(`the id was created at ${formatPosition({ partition, offset: ruling.first })}`)
+  if (claim !== undefined) head.push(String(claim.id))
+  if (ruling?.is === 'void') head.push(`the id was created at ${formatPosition({ partition, offset: ruling.first })}`)
   if (ruling?.is === 'repeated')
-    line.push(`the same event is at ${formatPosition({ partition, offset: ruling.first })}`)
-  if (ruling?.is === 'unknown') line.push(UNKNOWN)
-  return [...line, ...contentOf(event)].join('  ')
+    head.push(`the same event is at ${formatPosition({ partition, offset: ruling.first })}`)
+  if (ruling?.is === 'unknown') head.push(UNKNOWN)
+  return head
 }
 
 const UNKNOWN = 'the read model does not match the log: run plantctl verify'
@@ -69,12 +85,13 @@ export function eventJson({ event, ruling }: RuledEvent, raw: boolean): object {
     is: markOf(ruling),
     ...(first !== undefined && { of: formatPosition({ partition, offset: first }) }),
     ...(claim !== undefined && { id: String(claim.id), event: claim.eventId, plant: claim.plant ?? null }),
-    ...(parked !== undefined && {
-      parked: { reason: parked, name: reasonName(parked), why: reasonText(parked) },
-      ...storedAs(stored, cutText),
-    }),
+    ...(parked !== undefined && { parked: parkedJson(parked), ...storedAs(stored, cutText) }),
     ...(raw && { raw: storedAs(stored, (bytes) => bytes.toString('base64')) }),
   }
+}
+
+export function parkedJson(reason: number): object {
+  return { reason, name: reasonName(reason), why: reasonText(reason) }
 }
 
 /** Key, headers and value, each header as a list if Kafka has several with its name. */

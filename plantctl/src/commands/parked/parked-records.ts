@@ -26,7 +26,10 @@ export type Reapplication = {
   renamed: number
   /** Records that stay parked with the same reason. */
   kept: number
-  /** Records that claim an id only for this release, or only for the one that parked them: rebuild. */
+  /**
+   * Records that claim an id for this release but not for the one that parked them, or the reverse: a rebuild is
+   * needed.
+   */
   needRebuild: { partition: Partition; offset: Offset }[]
 }
 
@@ -60,7 +63,10 @@ export async function reapplyParked(
   }
   return result
 
-  /** One reading of the log has one run of each partition. */
+  /**
+   * One reading of the log has one span per partition: it reads the first runs of all partitions, the next one the
+   * second.
+   */
   async function reapplyRuns(runs: ReadonlyMap<Partition, Run[]>): Promise<void> {
     for (let n = 0; ; n++) {
       const spans = new Map<Partition, Run>()

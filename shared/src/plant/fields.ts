@@ -163,11 +163,8 @@ export function fieldsOf<C extends FieldValues>(declaration: Declaration) {
     copyOf: (content: C): C => contentOf(valuesOf(content)),
 
     /** The length of all its texts together, in UTF-16 code units. */
-    textLengthOf: (content: C): number => {
-      let length = lengthOf(content[first]) + lengthOf(content[second])
-      for (const name of others) length += lengthOf(content[name])
-      return length
-    },
+    textLengthOf: (content: C) =>
+      valuesOf(content).reduce<number>((length, value) => length + (value === undefined ? 0 : textOf(value).length), 0),
 
     /** The text of each value. */
     textsOf: (content: C) => contentOf(valuesOf(content).map(textOf) as Value[]) as Record<string, string>,
@@ -177,8 +174,3 @@ export function fieldsOf<C extends FieldValues>(declaration: Declaration) {
 /** The text of a value, of which `parse` returns the value. */
 export const textOf = <V extends Value | undefined>(value: V) =>
   (typeof value === 'bigint' ? value.toString() : value) as V extends bigint ? string : V
-
-function lengthOf(value: Value | undefined): number {
-  if (value === undefined) return 0
-  return typeof value === 'bigint' ? MAX_INT64_DIGITS : value.length
-}

@@ -247,6 +247,12 @@ describe('the schemas', () => {
     for (const size of [2n ** 63n, 1, '1', null]) expect(Value.Check(Both, { size, state: 'a' })).toBe(false)
     for (const state of ['c', '', 1, null, undefined]) expect(Value.Check(Both, { state })).toBe(false)
     expect(Object.keys(Accepted.properties)).toEqual(['name', 'tag', 'origin', 'height'])
+    const settable = fieldsOf<FieldValues>(acceptedFields(LATER))
+    expect(settable.copyOf({ name: 'n', height: 1n, state: 'seed' })).toEqual({ name: 'n', height: 1n })
+  })
+
+  it('have the type of an integer in responses, where the serializer needs it', () => {
+    expect(propertiesOf(LATER, { type: 'integer' }).height).toMatchObject({ type: 'integer', format: 'int64' })
   })
 })
 

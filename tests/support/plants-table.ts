@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
@@ -101,8 +102,7 @@ export async function followTable({ kafka, topic, partitions }: TestTopic) {
 export const readableIn = ({ plants }: Truth['states'][number]) =>
   [...plants.values()].filter((claim) => claim.plant !== undefined)
 
-const textOf = (claim: Claim | undefined) =>
-  claim && JSON.stringify([claim.offset, claim.eventId, claim.plant?.name, claim.plant?.tag])
+const textOf = (claim: Claim | undefined) => claim && encodeEntry(claim).toString('hex')
 
 /** The rows that are in the table for the first time after a row of a later creation. */
 function outOfOrder(records: readonly StoredRow[]): StoredRow[] {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { plantOf } from '@plant-store/shared/plant/plant.ts'
+import { textsOf } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'
@@ -64,7 +64,7 @@ export function createExport(write: (lines: string) => Promise<void>) {
 
 /** The id is a string, as in the event: many JSON parsers lose digits of it. The same log gives the same bytes. */
 function plantLine(partition: Partition, { id, plant, offset, eventId }: Claim): string {
-  const texts = plant === undefined ? { unreadable: true } : plantOf(plant)
+  const texts = plant === undefined ? { unreadable: true } : textsOf(plant)
   const position = formatPosition({ partition, offset })
   return `${JSON.stringify({ id: String(id), ...texts, position, event: eventId })}\n`
 }

@@ -1,10 +1,6 @@
-import type { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'
 import type { KEY_TYPES } from '@plant-store/shared/status/read-status.ts'
-
-/** A field of an entry, or whether the entry can be read at all. */
-export type EntryField = 'eventId' | 'offset' | 'readable' | keyof Plant
 
 export type Counts = Record<'plants' | 'voids' | 'parked', number>
 
@@ -15,7 +11,7 @@ type Details = {
   /** Ids and offsets are the texts of the read model, which may be invalid. */
   id?: string
   offset?: Offset | string
-  field?: EntryField
+  field?: string
   key?: KeyName
   of?: keyof Counts
   after?: string

@@ -1,5 +1,5 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
-import { Plant, type PlantId } from '@plant-store/shared/plant/plant.ts'
+import { PLANT_EXAMPLES, Plant, type PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { formatToken, type Partition } from '@plant-store/shared/plant/position.ts'
 import { notCovered, TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
@@ -74,8 +74,8 @@ const FACTS: OperationFacts = {
   requestHeaders: ['Plants-Position'],
   responseExample: {
     items: [
-      { id: 7, name: 'Monstera', tag: 'indoor' },
-      { id: 9_007_199_254_740_993n, name: 'Ficus' },
+      { id: 7, ...PLANT_EXAMPLES.full },
+      { id: 9_007_199_254_740_993n, ...PLANT_EXAMPLES.bare },
     ],
     next: encodeCursor({ partition: 1 as Partition, listed: [1, 1] }),
   },

@@ -1,5 +1,5 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
-import { Plant, parsePlantId } from '@plant-store/shared/plant/plant.ts'
+import { PLANT_EXAMPLES, Plant, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { notCovered, TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
 import { entityTagOf, sendTagged } from '../http/entity-tag.ts'
@@ -32,7 +32,7 @@ const FACTS: OperationFacts = {
   failures: ['invalidId', 'invalidPosition', 'noSuchRoute', 'noSuchPlant', 'unreadablePlant', 'coverageGap'],
   requestHeaders: ['Plants-Position', 'If-None-Match'],
   responseHeaders: ['ETag', 'Cache-Control'],
-  responseExample: { name: 'Monstera', tag: 'indoor' },
+  responseExample: PLANT_EXAMPLES.full,
 }
 
 /** GET /plants/{id} */

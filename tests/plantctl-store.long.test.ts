@@ -117,21 +117,6 @@ describe('plantctl events', () => {
     })
   })
 
-  it('prints every record of the log with the ruling of the fold', async () => {
-    const { objects } = await json('events')
-    expect(objects).toHaveLength(PLANTS + 5)
-    for (const { partition, offset, is, id } of objects) {
-      const { plants, parked } = truth.states[partition] as Truth['states'][number]
-      const first = id === undefined ? undefined : [...plants.values()].find((claim) => String(claim.id) === id)
-      if (id === undefined) expect([is, parked.has(offset)]).toEqual(['foreign', true])
-      else expect(is === 'created').toBe(first?.offset === offset)
-    }
-    for (let partition = 0; partition < store.partitions; partition++) {
-      const offsets = objects.filter((one) => one.partition === partition).map(({ offset }) => offset)
-      expect(offsets).toEqual([...offsets].sort((a, b) => a - b))
-    }
-  })
-
   it('prints a foreign record as text that is safe for a terminal', async () => {
     const { stdout } = await run('events', '--from', writtenFrom)
     expect(stdout.split('\n')).toHaveLength(6)

@@ -10,7 +10,7 @@ beforeAll(async () => {
   env = environmentOf(await createTestTopic(inject('kafkaBrokers'), 6))
 })
 
-/** What a command prints. */
+/** Runs a command; returns what it prints. */
 async function run(line: string): Promise<string> {
   const printed: string[] = []
   const print = async (text: string) => void printed.push(text)

@@ -203,6 +203,36 @@ describe('lanes', () => {
     expect(lanes.sent()).toEqual(['2 healthy P×1'])
   })
 
+  it('an append that is given up is "not written" exactly if every attempt was refused, and is not sent again', async () => {
+    const failure = fc.constantFrom<'refused' | 'lost'>('refused', 'lost')
+    await fc.assert(
+      fc.asyncProperty(fc.array(failure, { maxLength: 5 }), fc.boolean(), async (failures, isInFlight) => {
+        const lanes = openLanes()
+        const [append] = await lanes.appendTo(P)
+        for (const failure of failures) {
+          await last(lanes).answer([failure === 'lost' ? unknown : refused('transient')])
+          await lanes.advance(1_000)
+        }
+        if (!isInFlight) await last(lanes).answer([refused('transient')])
+        const mayBeWritten = isInFlight || failures.includes('lost')
+        expect(append?.giveUp().is).toBe(mayBeWritten ? 'unknown' : 'notWritten')
+        const count = lanes.requests.length
+        if (isInFlight) await last(lanes).answer([unknown])
+        await lanes.advance(5_000)
+        expect(lanes.requests.length).toBe(count)
+      }),
+    )
+  })
+
+  it('a permanent refusal after an attempt without an outcome says nothing about that attempt', async () => {
+    const lanes = openLanes()
+    const [append] = await lanes.appendTo(P)
+    await last(lanes).answer([unknown])
+    await lanes.advance(1_000)
+    await last(lanes).answer([refused('permanent')])
+    expect([append?.result(), append?.giveUp()]).toEqual([undefined, { is: 'unknown' }])
+  })
+
   it('name the partitions that have had no acknowledgement for 10 s, with the reason, until one comes', async () => {
     const lanes = openLanes()
     await lanes.appendTo(P, Q, R)

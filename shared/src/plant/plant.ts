@@ -29,7 +29,7 @@ const Text = (description: string) =>
   Type.Refine(
     Type.String({ maxLength: MAX_TEXT_CODE_POINTS, description }),
     (text) => typeof text !== 'string' || text.isWellFormed(),
-    () => 'must be well-formed Unicode, but it contains an unpaired surrogate',
+    () => 'must be well-formed Unicode, without unpaired surrogates',
   )
 
 const TEXTS = {

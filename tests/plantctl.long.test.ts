@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
+import { version } from '@plant-store/shared/runtime/version.ts'
 import { describe, expect, inject, it } from 'vitest'
 import { type Run, writeRun } from '../local/launch/run-file.ts'
 import { root } from '../local/places.mjs'
@@ -88,6 +89,12 @@ describe('plantctl', () => {
     }
   })
 
+  it('gives the same help without dashes, and its version', async () => {
+    expect(await plantctl('help')).toEqual(await plantctl('--help'))
+    expect(await plantctl('help', 'backup', 'check')).toEqual(await plantctl('backup', 'check', '--help'))
+    expect(await plantctl('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
   it('starts the help with a first step, and groups the commands', async () => {
     expect((await plantctl('--help')).stdout).toMatch(
       /Start with:\n\n {2}plantctl status\n\nInspect:\n {2}plantctl status (.|\n)*Grant access:\n {2}plantctl token create/,
@@ -107,6 +114,11 @@ describe('plantctl', () => {
     const { code, stdout, stderr } = await plantctl(...words)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/token create(, acl)?\nSee plantctl --help/)
+  })
+
+  it('fails to check a folder without a backup', async () => {
+    const stderr = expect.stringContaining('has no manifest.json')
+    expect(await plantctl('backup', 'check', temporaryFolder())).toEqual({ code: 1, stdout: '', stderr })
   })
 
   it('lists the subcommands for the first word of several commands', async () => {
@@ -177,7 +189,9 @@ describe('the store that plantctl uses', () => {
     expect(away).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/ at .*127.0.0.1:1 is not reachable: check that it runs and that /),
+      stderr: expect.stringMatching(
+        /^(! redis: Redis at \S+ is not reachable: check .*; retrying\n)?(Kafka|Redis) at \S+ is not reachable: .*\n$/,
+      ),
     })
     expect(away.stderr).not.toMatch(/secret| {4}at /)
     const { folder } = await folderOfStart({ partitions: 4 })

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
+import { version } from '@plant-store/shared/runtime/version.ts'
 import { describe, expect, inject, it } from 'vitest'
 import { type Run, writeRun } from '../local/launch/run-file.ts'
 import { root } from '../local/places.mjs'
@@ -56,6 +57,16 @@ it.each([
 ])('plantctl prints the help of %j', async (words, help) => {
   for (const flag of ['--help', '-h'])
     expect(await plantctl(...words, flag)).toEqual({ code: 0, stdout: expect.stringMatching(help), stderr: '' })
+})
+
+it('plantctl gives the same help without dashes, and its version', async () => {
+  expect(await plantctl('help', 'backup', 'check')).toEqual(await plantctl('backup', 'check', '--help'))
+  expect(await plantctl('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+it('plantctl fails to check a folder without a backup', async () => {
+  const stderr = expect.stringContaining('has no manifest.json')
+  expect(await plantctl('backup', 'check', temporaryFolder())).toEqual({ code: 1, stdout: '', stderr })
 })
 
 describe('the store that plantctl uses', () => {
@@ -117,7 +128,9 @@ describe('the store that plantctl uses', () => {
     expect(away).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/ at .*127.0.0.1:1 is not reachable: check that it runs and that /),
+      stderr: expect.stringMatching(
+        /^(! redis: Redis at \S+ is not reachable: check .*; retrying\n)?(Kafka|Redis) at \S+ is not reachable: .*\n$/,
+      ),
     })
     expect(away.stderr).not.toMatch(/secret| {4}at /)
     const { folder } = await folderOfStart({ partitions: 4 })

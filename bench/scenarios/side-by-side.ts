@@ -54,8 +54,8 @@ export const sideBySide: Scenario = {
         tableOf('creates', creates, FIGURES, { spread: [RATE, CPU], ...ofBare }),
         ...openLoadTables(openLoad),
         readersTable(projections),
-        targetsTable([...createTargets(creates), ...openLoadTargets(openLoad), ...readers]),
       ],
+      targets: targetsTable([...createTargets(creates), ...openLoadTargets(openLoad), ...readers]),
       measured: { creates, openLoad, projections },
     }
   },

@@ -48,7 +48,7 @@ export function overview(): string {
 ${groups.join('')}${ABOUT}`
 }
 
-const ABOUT = `"plantctl COMMAND --help" shows examples, options and output of a command.
+const ABOUT = `"plantctl COMMAND --help" shows examples, options and output of a command; "plantctl --version" the version.
 
 In the project's folder run "npm run -s plantctl --" (-s suppresses npm's own output), with compose "docker compose
 exec projector plantctl". KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC and PLANTS_PARTITIONS select the store; without them

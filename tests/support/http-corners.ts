@@ -32,7 +32,7 @@ const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 function expectError(response: RawResponse | undefined, error: number, message?: RegExp): void {
   expect(response).toMatchObject({
     status: Math.floor(error / 100),
-    headers: { 'content-type': expect.stringMatching(/^application\/json(; charset=utf-8)?$/) },
+    headers: { 'content-type': 'application/json' },
   })
   const body = JSON.parse(Buffer.from(response?.body ?? '', 'latin1').toString())
   expectErrorShape(body)
@@ -218,7 +218,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ['a number that would fill all memory', '{"id":1e999999999,"name":"n"}', /it is 1e999999999/],
       ['a long number', `{"id":${'9'.repeat(1_000)},"name":"n"}`, /it is 9{40}…$/],
       ['null for a name', '{"id":1,"name":null}', /name must be a string, but it is null/],
-      ['half a surrogate pair', '{"id":1,"name":"\\ud83c"}', /surrogate/],
+      ['half a surrogate pair', '{"id":1,"name":"\\ud83c"}', /Unicode, without unpaired surrogates, but it is/],
       ['a name that only a prototype has', '{"id":1,"__proto__":{"name":"n"}}', /name is missing/],
     ])('that is not a plant (%s): 40002, with the reason', async (_what, body, message) => {
       expectError((await requestRaw(post(body)))[0], 40002, message)
@@ -264,7 +264,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ['a path below a plant', head('GET /plants/1/2'), 40400],
       ['another case', head('GET /Plants/1'), 40400],
       ['two slashes', head('GET //plants/1'), 40400],
-      ['a path that can not be decoded', head('GET /plants/%zz'), 40400],
+      ['a path that cannot be decoded', head('GET /plants/%zz'), 40400],
       ['a path with NUL', head('GET /plants/%00'), 40004],
       ['an invalid id', head('GET /plants/1.0'), 40004],
       ['an id with a sign', head('GET /plants/+1'), 40004],
@@ -293,7 +293,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     ])('%s', async (_what, request, error, allow) => {
       const [response] = await requestRaw(request)
       expectError(response, error)
-      expect(response?.headers.allow).toBe(allow)
+      expect(response?.headers).toMatchObject({ ...(allow && { allow }), 'x-request-id': expect.stringMatching(/./) })
     })
 
     it('HEAD has the response of GET, without a body', async () => {
@@ -322,7 +322,9 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     })
 
     it('another expectation: 417', async () => {
-      expectError((await requestRaw(head('POST /plants', json, 'Expect: tea')))[0], 41700)
+      const [response] = await requestRaw(head('POST /plants', json, 'Expect: tea', 'X-Request-Id: mine'))
+      expectError(response, 41700)
+      expect(response?.headers['x-request-id']).toBe('mine')
     })
 
     it('"100-continue" gets a 100 when the head is acceptable', async () => {

@@ -54,7 +54,7 @@ describe('a plant, which never changes', () => {
       etag: expect.stringMatching(/^"[\w-]{22}"$/),
       'cache-control': 'private, max-age=86400, immutable',
       vary: 'Authorization',
-      'content-type': 'application/json; charset=utf-8',
+      'content-type': 'application/json',
       'plants-position': '3-17',
     })
   })

@@ -43,7 +43,7 @@ export function assertWithinBounds(
 /** The error for a topic whose number of partitions changed. `change` says from what to what. */
 export function partitionsChanged(change: string): PreconditionError {
   return new PreconditionError(
-    `${change}: ids have moved to other partitions, and the topic can not be used any more. Restore it from a copy ` +
+    `${change}: ids have moved to other partitions, and the topic cannot be used any more. Restore it from a copy ` +
       'with the former number of partitions',
     'partitions-changed',
   )

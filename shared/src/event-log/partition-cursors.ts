@@ -134,7 +134,7 @@ export function createPartitionCursors<R extends LogRecord>(
     if (failed.size === 0) return
     const retryInMs = backOff.nextMs()
     const details = { err: failure, partitions: [...failed.keys()], retryInMs }
-    log.warn(details, 'checkpoints can not be loaded; retrying')
+    log.warn(details, 'checkpoints cannot be loaded; retrying')
     const retried = delay(time, retryInMs, closing.signal)
       .then(() => loadCheckpoints(failed, backOff))
       .catch(fail)

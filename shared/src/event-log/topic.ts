@@ -214,7 +214,7 @@ async function checkPartitions(admin: Admin, { topic, partitions }: TopicSetting
   if (found.length !== partitions) {
     throw new PreconditionError(
       `topic ${topic} has ${found.length} partitions, but PLANTS_PARTITIONS is ${partitions}: set it to ` +
-        'the number the topic was created with. A topic whose number was changed later can not be used: ids have moved',
+        'the number the topic was created with. A topic whose number was changed later cannot be used: ids have moved',
     )
   }
   return { topicId, replicas: Math.min(...found.map(({ replicas }) => replicas.length)) }

@@ -55,7 +55,7 @@ export function text<P extends Presence>(presence: P, description: string, examp
   const schema = Type.Refine(
     Type.String({ maxLength, description }),
     (value) => typeof value !== 'string' || value.isWellFormed(),
-    () => 'must be well-formed Unicode, but it contains an unpaired surrogate',
+    () => 'must be well-formed Unicode, without unpaired surrogates',
   )
   const isShort = (value: string) => value.length <= 2 * maxLength && Array.from(value).length <= maxLength
   return {

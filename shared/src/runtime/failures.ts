@@ -23,3 +23,16 @@ export class PreconditionError extends Error {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+const LISTEN_REMEDIES: Record<string, (portSetting: string) => string> = {
+  EADDRINUSE: (portSetting) => `is in use: end the program that listens there, or set ${portSetting} to another port`,
+  EACCES: (portSetting) => `needs a right that this user does not have: set ${portSetting} to 1024 or more`,
+  EADDRNOTAVAIL: () => 'is not at an address of this machine: correct HOST',
+  ENOTFOUND: () => 'is not at an address of this machine: correct HOST',
+}
+
+/** Converts an error of listening that the settings cause into a PreconditionError; returns any other one unchanged. */
+export function listenErrorOf(error: unknown, port: number, host: string, portSetting: string): unknown {
+  const remedy = LISTEN_REMEDIES[(error as NodeJS.ErrnoException).code ?? '']
+  return remedy === undefined ? error : new PreconditionError(`port ${port} of ${host} ${remedy(portSetting)}`)
+}

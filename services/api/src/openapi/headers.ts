@@ -61,6 +61,11 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string' },
     example: 'private, max-age=86400, immutable',
   },
+  Vary: {
+    description: 'An addition, for browsers: a plant that one token may see must not be shown to another.',
+    schema: { type: 'string' },
+    example: 'Authorization',
+  },
   'RateLimit-Policy': {
     description: 'An addition, if requests are limited: how many a caller may send in how many seconds.',
     schema: { type: 'string' },
@@ -93,7 +98,7 @@ export const RESPONSE_HEADERS = {
     description: 'An addition: the methods that this path supports.',
     required: true,
     schema: { type: 'string' },
-    example: 'POST',
+    example: 'GET, HEAD, POST',
   },
 } as const satisfies Record<string, Header>
 
@@ -113,5 +118,6 @@ export function responseHeadersOf(status: number): ResponseHeader[] {
     503: 'Retry-After',
   }
   const header = own[status]
-  return [...(header === undefined ? [] : [header]), ...limit, 'X-Request-Id']
+  const cache = status >= 400 ? (['Cache-Control'] as const) : []
+  return [...(header === undefined ? [] : [header]), ...cache, ...limit, 'X-Request-Id']
 }

@@ -12,7 +12,7 @@ import type { PlantReader } from './read-plant.ts'
  * day, because a restored backup may lack the newest plants.
  */
 const CACHE_CONTROL = 'private, max-age=86400, immutable'
-const JSON_TYPE = 'application/json; charset=utf-8'
+const JSON_TYPE = 'application/json'
 
 const SCHEMA = {
   operationId: 'readPlant',
@@ -31,7 +31,7 @@ const FACTS: OperationFacts = {
   response: 'The plant with this id',
   failures: ['invalidId', 'invalidPosition', 'noSuchRoute', 'noSuchPlant', 'unreadablePlant', 'coverageGap'],
   requestHeaders: ['Plants-Position', 'If-None-Match'],
-  responseHeaders: ['ETag', 'Cache-Control'],
+  responseHeaders: ['ETag', 'Cache-Control', 'Vary'],
   responseExample: PLANT_EXAMPLES.full,
 }
 

@@ -147,8 +147,7 @@ describe('any declared fields', () => {
 })
 
 describe('a release that knows fewer fields', () => {
-  const { origin, height, state, ...earlier } = LATER
-  const [newer, older] = [fieldsOf<Later>(LATER), fieldsOf<Plant>(earlier)]
+  const [newer, older] = [fieldsOf<Later>(LATER), fieldsOf<Plant>({ name: LATER.name, tag: LATER.tag })]
 
   it('ignores the others in a payload, and has the same payloads, entries and event ids for plants without them', () => {
     for (const plant of [{ name: 'n' }, { name: 'n', tag: '' }] satisfies Plant[]) {

@@ -45,5 +45,8 @@ export const { copyOf: plantOf, textsOf, textLengthOf, examples: PLANT_EXAMPLES 
 export const { copyOf: acceptedOf } = fieldsOf<Omit<NewPlant, 'id'>>(acceptedFields(FIELDS))
 
 /** A plant to create, as JSON. */
-export const exampleBody = (plant: Plant): string =>
-  `{${Object.entries({ id: 1n, ...plant }).map(([name, value]) => `"${name}":${typeof value === 'string' ? JSON.stringify(value) : value}`)}}`
+export function exampleBody(plant: Plant): string {
+  const jsonOf = (value: unknown) => (typeof value === 'bigint' ? value.toString() : JSON.stringify(value))
+  const members = Object.entries({ id: 1n, ...plant }).map(([name, value]) => `"${name}":${jsonOf(value)}`)
+  return `{${members.join()}}`
+}

@@ -1,15 +1,21 @@
 import { randomUUID } from 'node:crypto'
+import { plantTable } from '@plant-store/shared/consumer/plant-table.ts'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { REPLAY_FETCHES, replay } from '@plant-store/shared/event-log/replay.ts'
-import { readEnds } from '@plant-store/shared/event-log/topic.ts'
+import { LOG, readEnds, readKnownEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
+import { DEFAULT_SOURCE } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import type { Stores } from '@plant-store/shared/stores/open-stores.ts'
+import { openTable } from '@plant-store/shared/table/table.ts'
+import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../support/followed-log.ts'
 import { newEvent } from '../support/new-events.ts'
+import { openProjectedStore } from '../support/projected-store.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { createTestTopic } from '../support/topic.ts'
@@ -55,13 +61,13 @@ function clientOf(first: number) {
   return createKafka(brokers, 'test', quietLog, securityOf(settings))
 }
 
-/** A topic with one replica of each partition, the next one on the next broker. */
-async function createUnreplicatedTopic(): Promise<string> {
+/** A topic with one replica of each partition, on these brokers in turn. */
+async function createUnreplicatedTopic(nodeIds = NODE_IDS, kind = LOG): Promise<string> {
   const topic = `plants-${randomUUID()}`
-  const replicaAssignment = NODE_IDS.map((nodeId, partition) => ({ partition, replicas: [nodeId] }))
+  const replicaAssignment = nodeIds.map((nodeId, partition) => ({ partition, replicas: [nodeId] }))
   const configEntries = [
     { name: 'min.insync.replicas', value: '1' },
-    { name: 'retention.ms', value: '-1' },
+    ...Object.entries(kind.required).map(([name, value]) => ({ name, value })),
   ]
   const topics = [{ topic, replicaAssignment, configEntries }]
   // That kafkajs waits for the leaders fails while one of the brokers does not know the topic yet.
@@ -106,6 +112,86 @@ it('appends to and follows the partitions that have a leader', async () => {
   resume()
   await untilLeaders(NODE_IDS)
   await appendAndFollow(1, [follower, later])
+})
+
+it('writes and copies the partitions of the table that have a leader', async () => {
+  const [kafka, partitions] = [clientOf(1), NODE_IDS.length]
+  const log = { kafka, topic: await createUnreplicatedTopic(), partitions }
+  // Broker 2 leads partition 1 of the log and partition 0 of the table.
+  const table = await createUnreplicatedTopic([2, 3, 1], TABLE)
+  const store = await openProjectedStore(partitions, log)
+  const { projector, halts } = store.startProjector()
+  const common = { log: quietLog, time: systemTime }
+  const stores = { ...log, source: DEFAULT_SOURCE, readModel: store.readModel } as Stores
+  const { close, ...tableStores } = openTable(stores, table, { tableId: undefined }, common)
+  onTestFinished(close)
+  function startWriter() {
+    const writer = createTableWriter({ ...tableStores, ...common })
+    onTestFinished(writer.close)
+    return writer
+  }
+  const copyTable = async () => {
+    const copy = await plantTable({ brokers: cluster.brokers.split(','), table, log: quietLog })
+    onTestFinished(copy.close)
+    return copy
+  }
+  type Copy = Awaited<ReturnType<typeof copyTable>>
+  /** The plants that the log got in each partition. */
+  const created = [0, 0, 0]
+  let nextId = 0n
+  async function create(into: readonly number[]): Promise<void> {
+    const events = Array.from({ length: RECORDS }, () => newEvent(nextId++, partitions))
+    const some = events.filter(({ partition }) => into.includes(partition))
+    await vi.waitFor(() => store.append(some), SOON)
+    for (const { partition } of some) created[partition] = (created[partition] as number) + 1
+  }
+  const countIn = (copy: Copy) =>
+    allPartitions(partitions).map((partition) => [...copy].filter((one) => one.partition === partition).length)
+  const follow = (writer: ReturnType<typeof startWriter>, followed: readonly number[]) =>
+    writer.follow(new Map([...projector.checkpoints()].filter(([partition]) => followed.includes(partition))))
+  await create([0, 1, 2])
+  await store.untilProjected()
+  const [first, before] = [startWriter(), await copyTable()]
+  const [written] = created
+  await vi.waitFor(() => {
+    follow(first, [0, 2])
+    expect(countIn(before)).toEqual([written, 0, created[2]])
+  }, SOON)
+
+  const resume = stopBroker(2)
+  await vi.waitFor(async () => {
+    expect((await readKnownEnds(kafka, log.topic)).ends[1]).toBeUndefined()
+    expect((await readKnownEnds(kafka, table, TABLE.lost)).ends[0]).toBeUndefined()
+  }, SOON)
+  await create([0, 2])
+  await vi.waitFor(() => {
+    follow(first, [0, 2])
+    expect(countIn(before)).toEqual([written, 0, created[2]])
+  }, SOON)
+  await first.close()
+
+  const [second, after] = [startWriter(), await copyTable()]
+  let isReady = false
+  const ready = after.ready.then(() => {
+    isReady = true
+  })
+  ready.catch(() => {})
+  await create([0, 2])
+  await vi.waitFor(() => {
+    follow(second, [0, 1, 2])
+    for (const copy of [before, after]) expect(countIn(copy)[2]).toBe(created[2])
+    expect(second.problems()).toEqual([expect.stringMatching(/not written in partitions 0-1: .*no leader/)])
+  }, SOON)
+  expect(isReady).toBe(false)
+
+  resume()
+  await vi.waitFor(() => {
+    follow(second, [0, 1, 2])
+    for (const copy of [before, after]) expect(countIn(copy)).toEqual(created)
+    expect(second.problems()).toEqual([])
+  }, SOON)
+  await ready
+  expect(halts).toEqual([])
 })
 
 it('replays each record once when another partition gets another leader meanwhile', async () => {

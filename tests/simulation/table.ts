@@ -72,13 +72,7 @@ export function connectTable(
 
     async latestRows(wanted) {
       const [found] = await network.call(process, 'reading of the latest rows', [
-        () =>
-          new Map(
-            wanted.flatMap((partition): [Partition, Row][] => {
-              const latest = table.latest(partition)
-              return latest === undefined ? [] : [[partition, latest]]
-            }),
-          ),
+        () => new Map(wanted.map((partition) => [partition, table.latest(partition)])),
       ])
       return found as NonNullable<typeof found>
     },
@@ -91,6 +85,8 @@ export function connectTable(
           for (const record of batch) table.append(record)
         }),
       ),
+
+    leaderOf: () => 0,
 
     async readLog(ranges, onRecords) {
       for (const [partition, { from, end }] of ranges) {

@@ -7,13 +7,13 @@ import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, onTestFinished, vi } from 'vitest'
 import { followOptions } from './followed-log.ts'
 import { openReadModel } from './opened-read-model.ts'
-import { createTestTopic } from './topic.ts'
+import { createTestTopic, type TestTopic } from './topic.ts'
 
 const WAIT_MS = 30_000
 
-/** A separate log, its read model and projectors in this process, until the test ends. */
-export async function openProjectedStore(partitions: number) {
-  const topic = await createTestTopic(inject('kafkaBrokers'), partitions)
+/** A separate log unless one is given, its read model and projectors in this process, until the test ends. */
+export async function openProjectedStore(partitions: number, given?: TestTopic) {
+  const topic = given ?? (await createTestTopic(inject('kafkaBrokers'), partitions))
   const { readModel, redis } = await openReadModel(topic)
   const appender = createAppender(topic.kafka, topic.topic)
   await appender.connect()

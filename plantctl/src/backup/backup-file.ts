@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream'
 import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { openWholeFile } from '../export/output-file.ts'
-import { type BackupFile, DamagedBackup, partOf } from './manifest.ts'
+import { type BackupFile, DamagedBackup, openPart } from './manifest.ts'
 import { lineOf, recordOf } from './record-line.ts'
 
-/** Before compression. A reader has the compressed file in memory, a fifth to a tenth of it. */
+/** Before compression. */
 const FILE_BYTES = 64 * 1_048_576
 /** Compressed together; a file is a sequence of such members, which every gunzip reads as one. */
 const MEMBER_BYTES = 256 * 1_024
@@ -23,7 +23,7 @@ export function createFileWriter(folder: string, partition: Partition, from: Off
   let open: Awaited<ReturnType<typeof openFile>> | undefined
 
   async function openFile() {
-    const file = await openWholeFile(partOf(folder, nameOf(partition, start)))
+    const file = await openPart(folder, nameOf(partition, start))
     return { file, hash: createHash('sha256'), records: 0, bytes: 0, pending: '' }
   }
 
@@ -84,7 +84,8 @@ const nameOf = (partition: Partition, from: Offset) =>
 export async function* recordsOf(folder: string, file: BackupFile): AsyncGenerator<RawRecord[]> {
   let count = 0
   let next = file.from
-  for await (const lines of linesOf(await readCompressed(folder, file))) {
+  await assertAsWritten(folder, file)
+  for await (const lines of linesOf(join(folder, file.name))) {
     const records = lines.map(recordOf)
     for (const { offset } of records) {
       if (offset < next || offset >= file.end) throw damaged(file, `has offset ${offset}`)
@@ -96,10 +97,10 @@ export async function* recordsOf(folder: string, file: BackupFile): AsyncGenerat
   if (count !== file.records) throw damaged(file, `has ${count} records instead of ${file.records}`)
 }
 
-/** The lines of compressed text, without their ends. */
-async function* linesOf(compressed: Buffer): AsyncGenerator<string[]> {
-  const decompressed = createGunzip()
-  decompressed.end(compressed)
+/** The lines of compressed text, without their ends. Only a piece of the file is in memory: many files may be open. */
+async function* linesOf(path: string): AsyncGenerator<string[]> {
+  // The reader of `decompressed` gets all errors.
+  const decompressed = pipeline(createReadStream(path), createGunzip(), () => {})
   let rest = Buffer.alloc(0)
   for await (const chunk of decompressed) {
     const bytes = Buffer.concat([rest, chunk])
@@ -110,12 +111,14 @@ async function* linesOf(compressed: Buffer): AsyncGenerator<string[]> {
 }
 
 /** Throws a DamagedBackup unless the file has the bytes that were written. */
-export async function readCompressed(folder: string, file: BackupFile): Promise<Buffer> {
-  const bytes = await readFile(join(folder, file.name)).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? damaged(file, 'is missing') : error
-  })
-  if (createHash('sha256').update(bytes).digest('hex') !== file.sha256) throw damaged(file, 'has another SHA-256')
-  return bytes
+export async function assertAsWritten(folder: string, file: BackupFile): Promise<void> {
+  const hash = createHash('sha256')
+  try {
+    for await (const bytes of createReadStream(join(folder, file.name))) hash.update(bytes)
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? damaged(file, 'is missing') : error
+  }
+  if (hash.digest('hex') !== file.sha256) throw damaged(file, 'has another SHA-256')
 }
 
 const damaged = ({ name }: BackupFile, what: string) =>

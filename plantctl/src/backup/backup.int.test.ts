@@ -154,7 +154,7 @@ it('a backup that follows adds what comes, until it is interrupted', async () =>
   following.kill('SIGTERM')
   expect(await following.ended).toMatchObject({ code: 130 })
   expect(contentOf(folder).ends).toEqual([2])
-  expect(statSync(folder).mode & 0o77).toBe(0)
+  for (const name of ['', ...readdirSync(folder)]) expect(statSync(join(folder, name)).mode & 0o77).toBe(0)
 })
 
 it('a restored topic keeps its records where the brokers would not', async () => {
@@ -166,6 +166,17 @@ it('a restored topic keeps its records where the brokers would not', async () =>
   expect(await plantctl('restore', '--from', folder, '--topic', restored)).toMatchObject({ code: 0 })
   const required = { 'cleanup.policy': cleanup, 'retention.ms': retention }
   expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject(required)
+})
+
+it('a restore names the settings of the topic when Kafka refuses one', async () => {
+  const { plantctl, folder } = await backedUp(1, 1)
+  const manifest = (await readManifest(folder)) as Manifest
+  const configuration = { ...manifest.configuration, 'message.format.version': '2.8' }
+  await writeManifest(folder, { ...manifest, configuration })
+  expect(await plantctl('restore', '--from', folder, '--topic', randomUUID())).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/retention\.ms.*, message\.format\.version.*from "configuration" in manifest\.json/),
+  })
 })
 
 it.each([

@@ -4,7 +4,7 @@ import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
 import { createExport } from '../export/write-export.ts'
 import type { ReadLog } from '../verify/slice.ts'
-import { readCompressed, recordsOf } from './backup-file.ts'
+import { assertAsWritten, recordsOf } from './backup-file.ts'
 import { DamagedBackup, type Manifest, readManifest } from './manifest.ts'
 
 type Progress = { onStart(records: number): void; onRead(records: number): void }
@@ -34,7 +34,7 @@ async function findDamage(folder: string, { partitions }: Manifest): Promise<str
       if (file.from !== next) damage.push(`partition ${partition}: no file has the offsets from ${next} on`)
       next = file.end
       try {
-        await readCompressed(folder, file)
+        await assertAsWritten(folder, file)
       } catch (error) {
         if (!(error instanceof DamagedBackup)) throw error
         damage.push(error.message)

@@ -10,6 +10,8 @@ import { openWholeFile } from '../export/output-file.ts'
 
 const FORMAT = 1
 const NAME = 'manifest.json'
+/** A backup has names and tags. */
+const OWNER_ONLY = 0o600
 const Count = Type.Integer({ minimum: 0 })
 
 /** A file of a backup has the records of a range of one partition. */
@@ -73,8 +75,9 @@ export class DamagedBackup extends Error {
   }
 }
 
-/** A file that is not complete. Another run that has lost its lock writes to another one. */
-export const partOf = (folder: string, name: string) => join(folder, `${name}.${randomUUID()}.part`)
+/** Opens a file that is not complete. Another run that has lost its lock writes to another one. */
+export const openPart = (folder: string, name: string) =>
+  openWholeFile(join(folder, `${name}.${randomUUID()}.part`), OWNER_ONLY)
 
 /** The manifest of a folder; undefined in a folder without one. Throws a DamagedBackup when it is not a manifest. */
 export async function readManifest(folder: string): Promise<Manifest | undefined> {
@@ -101,7 +104,7 @@ function parsed(text: string): unknown {
 
 /** Replaces the manifest. The files that it names have to be written before. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  const file = await openWholeFile(partOf(folder, NAME))
+  const file = await openPart(folder, NAME)
   await file.write(`${JSON.stringify(manifest, undefined, 1)}\n`)
   await file.finish(join(folder, NAME))
 }

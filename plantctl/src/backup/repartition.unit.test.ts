@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { type RawRecord, storedRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
 import { readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
@@ -5,6 +6,8 @@ import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { createFileWriter, recordsOf } from './backup-file.ts'
 import { targetOf } from './repartition.ts'
 
 const idOrKey = fc.oneof(
@@ -64,4 +67,22 @@ it('the same claims are the first ones in any number of partitions', () => {
     }),
     { numRuns: 2_000 },
   )
+})
+
+it('only a piece of each open file is in memory', async () => {
+  const [files, records, valueBytes] = [32, 128, 8_192]
+  const folder = temporaryFolder()
+  const opened: ReturnType<typeof recordsOf>[] = []
+  for (const partition of allPartitions(files)) {
+    const writer = createFileWriter(folder, partition, 0 as Offset)
+    for (let offset = 0; offset < records; offset++) {
+      const value = randomBytes(valueBytes)
+      await writer.add([{ offset: offset as Offset, timestamp: '0', key: null, value, headers: [] }])
+    }
+    for (const file of await writer.finish(records as Offset)) opened.push(recordsOf(folder, file))
+  }
+  const before = process.memoryUsage().arrayBuffers
+  for (const reading of opened) await reading.next()
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan((files * records * valueBytes) / 2)
+  for (const reading of opened) await reading.return(undefined)
 })

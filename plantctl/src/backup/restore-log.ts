@@ -7,7 +7,7 @@ import type { Manifest } from './manifest.ts'
 import { lineOf } from './record-line.ts'
 import type { ExactWriter, RestoredTopic } from './restored-topic.ts'
 
-/** Each partition has at most one file of the backup in memory, and one batch on its way. */
+/** Each partition has one batch on its way. */
 const PARTITIONS_AT_ONCE = 4
 
 export type Backup = {

@@ -1,4 +1,4 @@
-import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
+import { isOfType, reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { commitGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import { createLatchedTopic, isLatched } from '@plant-store/shared/event-log/latch.ts'
@@ -27,7 +27,11 @@ export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: Abort
 
     /** Creates the topic with the latch, unless an earlier run has. Throws a PreconditionError for any other topic. */
     async open(): Promise<LogEnds> {
-      if (!(await isBegun(log))) await createLatchedTopic(kafka, log, configuration, manifest.largestRecordBytes)
+      if (!(await isBegun(log))) {
+        await createLatchedTopic(kafka, log, configuration, manifest.largestRecordBytes).catch((cause: unknown) => {
+          throw isOfType(cause, 'INVALID_CONFIG') ? refusedSettings(manifest) : cause
+        })
+      }
       return retryForSeconds(() => confirmed(() => readEnds(kafka, topic)), topic)
     },
 
@@ -44,6 +48,12 @@ export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: Abort
     release: () => setConfiguration(kafka, topic, configuration),
   }
 }
+
+const refusedSettings = ({ configuration }: Manifest) =>
+  new PreconditionError(
+    `Kafka refuses a setting of the topic: ${Object.keys(configuration).join(', ')}. Remove what this Kafka does not ` +
+      'have (Kafka 4: message.format.version, message.timestamp.difference.max.ms) from "configuration" in manifest.json',
+  )
 
 type ReadRaw = ReturnType<typeof rawReader>
 type Ranges = Parameters<ReadRaw>[0]

@@ -8,7 +8,7 @@ import { formatPosition, type Partition } from '@plant-store/shared/plant/positi
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { tableOf } from '@plant-store/shared/stores/store-settings.ts'
-import { assertRowsOfLog, lookUpRows } from '@plant-store/shared/table/table.ts'
+import { lookUpRows, rowsOfLog } from '@plant-store/shared/table/table.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, LIST, partitionsOf, readOptions } from '../options.ts'
@@ -110,8 +110,8 @@ export async function openLateRows(
   const { kafka, readModel, partitions, log } = store
   const sharedHeaders = rowHeaders(store.source)
   const { topicId } = await checkTopic(kafka, { topic: table, partitions }, TABLE)
-  const latestRows = await readLatestRows({ kafka, table, partitions, log, signal, time: systemTime }, wanted)
-  await assertRowsOfLog(latestRows, logReader(store, signal))
+  const found = await readLatestRows({ kafka, table, partitions, log, signal, time: systemTime }, wanted)
+  const latestRows = await rowsOfLog(found, logReader(store, signal))
   const appender = createAppender(kafka, table, topicId)
 
   return {

@@ -1,4 +1,5 @@
 import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
+import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
 import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic, createTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, BEFORE_FIRST, FIRST } from '@plant-store/shared/plant/position.ts'
@@ -115,7 +116,7 @@ async function openTableIn(store: Store, topic: string, signal: AbortSignal) {
   const { topicId, ends } = await retryForSeconds(() => checkTopic(kafka, settings, TABLE), topic)
   const table = openTable(store, topic, { tableId: topicId }, { log, time: systemTime })
   const used = allPartitions(partitions).filter((partition) => ends[partition] !== FIRST)
-  const latest = await table.latestRows(used, signal)
+  const latest = await readLatestRows({ kafka, table: topic, partitions, log, signal, time: systemTime }, used)
   for (const partition of used) {
     if (!latest.has(partition))
       throw new Error(`partition ${partition} of topic ${topic} has records that are not of a table: name a new topic`)

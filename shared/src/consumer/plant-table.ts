@@ -1,10 +1,11 @@
 import { createFollower } from '../event-log/follow.ts'
 import { createThrowawayGroups, groupPrefix } from '../event-log/groups.ts'
-import { readEnds, TABLE } from '../event-log/topic.ts'
+import { readKnownEnds, TABLE } from '../event-log/topic.ts'
 import { undecodableText } from '../event-log/undecodable.ts'
 import { type Row, type TableRecord, tableRecordReader } from '../plant/plant-stored.ts'
-import { after, type Partition } from '../plant/position.ts'
+import { after, type Offset, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
+import { repeat } from '../runtime/retry.ts'
 import { systemTime } from '../runtime/time.ts'
 import { connectKafka } from './connect-kafka.ts'
 import { checkTableOptions, type PlantTableOptions } from './options.ts'
@@ -17,7 +18,10 @@ export type PlantTable = {
   get(id: bigint): TablePlant | undefined
   /** All plants, in no particular order. */
   [Symbol.iterator](): IterableIterator<TablePlant>
-  /** Resolves when the copy has everything that was in the table at the call; rejects as `ended`, and after `close`. */
+  /**
+   * Resolves when the copy has everything that was in the table at the call; in a partition without a leader, when it
+   * got one. Rejects as `ended`, and after `close`.
+   */
   ready: Promise<void>
   /** The reasons why the copy does not follow the table; empty when it does. */
   problems(): string[]
@@ -29,6 +33,7 @@ export type PlantTable = {
 
 const MIN_BYTES = 1
 const MAX_WAIT_MS = 500
+const CHECK_LEADERS_EVERY_MS = 1_000
 const REMEDY = 'the table was recreated, or this is another cluster: read it again from its beginning'
 
 /**
@@ -38,12 +43,12 @@ const REMEDY = 'the table was recreated, or this is another cluster: read it aga
 export async function plantTable(given: PlantTableOptions): Promise<PlantTable> {
   const options = checkTableOptions(given)
   const { table, log, onPlant } = options
-  const { kafka, reply: first } = await connectKafka(options, (client) => readEnds(client, table, TABLE.lost))
-  const ends = () => readEnds(kafka, table, TABLE.lost)
+  const { kafka, reply: first } = await connectKafka(options, (client) => readKnownEnds(client, table, TABLE.lost))
   const partitions = first.ends.length
   const plants = new Map<bigint, TablePlant>()
   const reached = new Map<Partition, Checkpoint>()
-  const unread = new Set(first.ends.flatMap((end, partition) => (end > 0 ? [partition as Partition] : [])))
+  /** The end of each partition that `ready` waits for; undefined while it had no leader. */
+  const wanted: (Offset | undefined)[] = [...first.ends]
   const ready = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
   const groups = createThrowawayGroups(kafka, groupPrefix(table, 'replay'), log)
@@ -58,6 +63,18 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     plants.set(row.id, plant)
   }
 
+  async function ends() {
+    const found = await readKnownEnds(kafka, table, TABLE.lost)
+    for (const [partition, end] of found.ends.entries()) wanted[partition] ??= end
+    resolveIfReady()
+    return found
+  }
+
+  function resolveIfReady(): void {
+    const next = (partition: number) => after((reached.get(partition as Partition) ?? BEFORE_LOG).offset)
+    if (wanted.every((end, partition) => end !== undefined && next(partition) >= end)) ready.resolve()
+  }
+
   const follower = createFollower<TableRecord>({
     ...{ kafka, topic: table, partitions, log, time: systemTime, ends, remedy: REMEDY, topicId: first.topicId },
     ...{ minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS, haltsWhenRefused: true },
@@ -67,16 +84,21 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     async onRecords(partition, records, next) {
       for (const { row } of records) if (row !== undefined) put(partition, row)
       reached.set(partition, next)
-      if (after(next.offset) >= (first.ends[partition] ?? 0)) unread.delete(partition)
-      if (unread.size === 0) ready.resolve()
+      resolveIfReady()
       return next
     },
     onHalt: (error) => void end(error),
   })
 
+  const leaders = repeat({
+    ...{ time: systemTime, log, everyMs: CHECK_LEADERS_EVERY_MS, what: 'checking the leaders' },
+    task: async () => wanted.includes(undefined) && follower.ends(),
+    onHalt: (error) => void end(error),
+  })
+
   /** Called once by `close`, or when the table cannot be followed. */
   async function end(error?: Error): Promise<void> {
-    await follower.close()
+    await Promise.all([follower.close(), leaders.close()])
     await groups.deleteAll()
     const reason = error === undefined ? undefined : consumerErrorOf(error, 'unexpected')
     ready.reject(reason ?? new Error('the copy was closed before it was ready'))
@@ -84,7 +106,7 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     else ended.reject(reason)
   }
 
-  if (unread.size === 0) ready.resolve()
+  resolveIfReady()
   // A caller that awaits the promise sees the rejection; if no caller does, it must not end the process.
   for (const { promise } of [ready, ended]) promise.catch(() => {})
   follower.start()

@@ -1,6 +1,7 @@
 import type { LogRecord } from '../plant/plant-created.ts'
 import { after, type LogPosition, type Offset, type Partition } from '../plant/position.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { repeat } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
 import { createThrowawayGroups, groupPrefix } from './groups.ts'
@@ -20,6 +21,8 @@ export type ReplayOptions<R extends LogRecord> = Pick<
   signal?: AbortSignal
   /** Gets new records at once, waits for them without limit, and calls `onRecords` again when it rejects. */
   follows?: boolean
+  /** Ends without the partitions that have no leader, also if they lose it meanwhile; without it, waits for them. */
+  leavesOutLeaderless?: boolean
 }
 
 /**
@@ -38,6 +41,7 @@ const FOLLOWING = { minBytes: 1, maxWaitMs: 100 }
 /** Without progress for this time, a reading of the log gives up. */
 export const NO_PROGRESS_MS = 60_000
 const WATCH_EVERY_MS = 1_000
+const CHECK_LEADERS_EVERY_MS = 2_000
 
 /** Calls `onStuck` once when it was not busy and `onAlive` was not called for a minute; the signal ends the watch. */
 export function startWatchdog(time: Time, signal: AbortSignal, onStuck: () => void, isBusy = () => false) {
@@ -67,11 +71,11 @@ export function startWatchdog(time: Time, signal: AbortSignal, onStuck: () => vo
  * cannot be decoded.
  */
 export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Promise<void> {
-  const { kafka, topic, ranges, onRecords, time, signal, follows = false } = options
+  const { kafka, topic, ranges, onRecords, log, time, signal, follows = false, leavesOutLeaderless = false } = options
   const remaining = new Map([...ranges].filter(([, { from, end }]) => after(from.offset) < end))
   if (remaining.size === 0) return
   const checkpoints = new Map([...remaining].map(([partition, { from }]) => [partition, from]))
-  const groups = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), options.log)
+  const groups = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), log)
   const ended = Promise.withResolvers<void>()
   const watching = new AbortController()
   let callsInFlight = 0
@@ -113,21 +117,36 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
       }
       checkpoints.set(partition, next)
       onAlive()
-      if (isLast) remaining.delete(partition)
-      if (remaining.size === 0) ended.resolve()
+      if (isLast) finish(partition)
       return next
     },
+  })
+
+  function finish(partition: Partition): void {
+    remaining.delete(partition)
+    if (remaining.size === 0) ended.resolve()
+  }
+
+  async function leaveOutLeaderless(): Promise<void> {
+    const ends = await follower.ends()
+    for (const partition of remaining.keys()) if (ends[partition] === undefined) finish(partition)
+  }
+
+  const leaders = repeat({
+    ...{ time, log, everyMs: CHECK_LEADERS_EVERY_MS, what: 'checking the leaders', onHalt: ended.reject },
+    task: async () => leavesOutLeaderless && leaveOutLeaderless(),
   })
   const abort = () => ended.reject(signal?.reason)
   signal?.addEventListener('abort', abort)
   try {
     signal?.throwIfAborted()
-    follower.start()
+    const led = leavesOutLeaderless ? leaveOutLeaderless() : Promise.resolve()
+    void led.then(() => remaining.size > 0 && follower.start(), ended.reject)
     await ended.promise
   } finally {
     watching.abort()
     signal?.removeEventListener('abort', abort)
-    await follower.close()
+    await Promise.all([follower.close(), leaders.close()])
     await groups.deleteAll()
   }
 

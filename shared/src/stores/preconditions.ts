@@ -81,10 +81,13 @@ async function check(stores: Stores, service: Service, log: Log): Promise<StartS
 }
 
 /** The state of the table's topic, if this service writes it. */
-async function checkTable({ kafka, partitions, table }: Stores, service: Service): Promise<TopicState | undefined> {
+async function checkTable(
+  { kafka, partitions, table }: Stores,
+  service: Service,
+): Promise<TopicState<KnownEnds> | undefined> {
   if (service !== 'projector' || table === undefined) return undefined
   try {
-    return await checkTopic(kafka, { topic: table, partitions }, TABLE)
+    return await checkLedPartitions(kafka, { topic: table, partitions }, TABLE)
   } catch (error) {
     const refusal = refusalOf(error, { topic: table })
     throw refusal === undefined ? error : new Refused(refusal)

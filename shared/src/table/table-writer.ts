@@ -12,7 +12,7 @@ import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
-import { assertRowsOfLog, lookUpRows, type PartitionClaims, type TableStores } from './table.ts'
+import { lookUpRows, type PartitionClaims, rowsOfLog, type TableStores } from './table.ts'
 
 export type TableWriterOptions = TableStores & {
   log: Log
@@ -33,7 +33,7 @@ type PartitionState = {
   /** Applied records, in log order. Those that are left out here are read from the log. */
   queue: LogSpan[]
   queuedBytes: number
-  /** The reason why its rows are not known; undefined as soon as they are. */
+  /** The reason why its rows are not written; undefined as soon as they are. */
   waitsFor: string | undefined
   /** Until the next attempt. */
   isWaiting: boolean
@@ -51,6 +51,7 @@ const RECORD_BYTES = 200
 const BYTES_PER_CODE_UNIT = 2
 /** Least time between the starts of two cycles: fewer and fuller batches cost less CPU. */
 const MIN_CYCLE_MS = 20
+const NO_LEADER = 'its partition of the log or of the table has no leader: restore the brokers that are away'
 const RETRY = { firstMs: 100, longestMs: 5_000 }
 
 export type TableWriter = ReturnType<typeof createTableWriter>
@@ -60,10 +61,10 @@ export type TableWriter = ReturnType<typeof createTableWriter>
  * state: it continues after the latest row of the table. It writes the records that the projector hands over; those
  * before them that are not in the table yet it reads from the log. A row is written when all rows before it are in the
  * table. So a crash, a repeated append and several writers of a partition do no harm: some rows repeat. A partition
- * whose rows the read model does not know waits, and delays no other.
+ * that has no leader, or whose rows the read model does not know, waits and delays no other.
  */
 export function createTableWriter(options: TableWriterOptions) {
-  const { readModel, latestRows, append, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
+  const { readModel, latestRows, append, leaderOf, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
   const sharedHeaders = rowHeaders(options.source)
   const closing = new AbortController()
   const { signal } = closing
@@ -110,17 +111,28 @@ export function createTableWriter(options: TableWriterOptions) {
         if (from !== undefined && !unknown.has(partition)) await write([{ partition, from, records, next }], unknown)
       }
       await readLog(missing, writeRead, signal)
+      for (const [partition, { end }] of missing) {
+        const { written } = states.get(partition) ?? {}
+        if (written !== undefined && after(written.offset) < end && !unknown.has(partition)) wait(partition, NO_LEADER)
+      }
     }
     return queued.length === 0 && missing.size === 0
   }
 
   async function readWritten(): Promise<void> {
-    const unread = [...states.values()].filter(({ written }) => written === undefined)
+    const unread = [...states.values()].filter(({ written, isWaiting }) => written === undefined && !isWaiting)
     if (unread.length === 0) return
     const wanted = unread.map(({ partition }) => partition)
-    const rows = await latestRows(wanted, signal)
-    await assertRowsOfLog(rows, (ranges, onRecords) => readLog(ranges, onRecords, signal))
-    for (const state of unread) state.written = writtenUpTo(rows.get(state.partition))
+    const latest = await latestRows(wanted, signal)
+    const rows = await rowsOfLog(latest, (ranges, onRecords) => readLog(ranges, onRecords, signal))
+    for (const state of unread) {
+      if (!rows.has(state.partition)) {
+        wait(state.partition, NO_LEADER)
+        continue
+      }
+      state.written = writtenUpTo(rows.get(state.partition))
+      state.waitsFor = undefined
+    }
   }
 
   /** Takes the queued records that follow what is written. */
@@ -156,7 +168,7 @@ export function createTableWriter(options: TableWriterOptions) {
         partition,
         claims: found.map(({ claim }) => claim),
       }))
-      await appendRows(await findRows(asked, unknown))
+      await appendLed(await findRows(asked, unknown), unknown)
     }
     for (const { partition, from, next } of spans) {
       const state = states.get(partition)
@@ -182,13 +194,30 @@ export function createTableWriter(options: TableWriterOptions) {
   function wait(partition: Partition, why: string): void {
     const state = states.get(partition)
     if (state === undefined) return
-    if (state.waitsFor !== why) log.warn({ partition, why }, 'the table waits for the read model')
+    if (state.waitsFor !== why) log.warn({ partition, why }, 'the table is not written in this partition; retrying')
     state.waitsFor = why
     state.isWaiting = true
     void delay(time, state.backOff.nextMs(), signal).then(() => {
       state.isWaiting = false
       wake.resolve()
     })
+  }
+
+  /** Appends records. Those of partitions without a leader wait. */
+  async function appendLed(records: readonly NewRecord[], unknown: Set<Partition>): Promise<void> {
+    try {
+      await appendRows(records)
+    } catch (error) {
+      const isLed = (partition: Partition) => leaderOf(partition) !== undefined
+      const leaderless = new Set(records.map(({ partition }) => partition).filter((partition) => !isLed(partition)))
+      // Without any leader, Kafka cannot be reached.
+      if (leaderless.size === 0 || ![...states.keys()].some(isLed)) throw error
+      for (const partition of leaderless) {
+        unknown.add(partition)
+        wait(partition, NO_LEADER)
+      }
+      await appendRows(records.filter(({ partition }) => isLed(partition)))
+    }
   }
 
   async function appendRows(records: readonly NewRecord[]): Promise<void> {

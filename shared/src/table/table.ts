@@ -1,5 +1,5 @@
 import { createAppender } from '../event-log/append.ts'
-import { readLatestRows } from '../event-log/latest-rows.ts'
+import { readKnownLatestRows } from '../event-log/latest-rows.ts'
 import { type Range, replay } from '../event-log/replay.ts'
 import { WRITE_TABLE_ANEW } from '../event-log/topic.ts'
 import { EntryError } from '../plant/entry.ts'
@@ -26,10 +26,13 @@ type OnRecords = (partition: Partition, records: readonly LogRecord[], reached: 
 export type TableStores = {
   source: string
   readModel: Pick<ReadModel, 'lookUp'>
-  /** Reads the row that was created last, of each of these partitions that has rows. */
-  latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row>>
+  /** Reads the row of each partition that was created last; undefined without rows. Leaves out what has no leader. */
+  latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row | undefined>>
   /** Resolves when the table has the records. After a rejection it may have any of them. */
   append(records: readonly NewRecord[]): Promise<unknown>
+  /** The leader of a partition of the table by the newest metadata; a failed append reads them anew. */
+  leaderOf(partition: Partition): number | undefined
+  /** Reads ranges of the log, as replay.ts does. Leaves out partitions without a leader. */
   readLog(ranges: Ranges, onRecords: OnRecords, signal: AbortSignal): Promise<void>
 }
 
@@ -40,32 +43,37 @@ export function openTable(
   { tableId }: Pick<StartState, 'tableId'>,
   common: { log: Log; time: Time },
 ): TableStores & { close(): Promise<void> } {
-  const { append, close } = createAppender(kafka, table, tableId)
+  const { append, leaderOf, close } = createAppender(kafka, table, tableId)
   return {
-    ...{ source, readModel, append, close },
-    latestRows: (wanted, signal) => readLatestRows({ kafka, table, partitions, signal, ...common }, wanted),
+    ...{ source, readModel, append, leaderOf, close },
+    latestRows: (wanted, signal) => readKnownLatestRows({ kafka, table, partitions, signal, ...common }, wanted),
     readLog: (ranges, onRecords, signal) =>
       replay({
         ...{ kafka, topic, partitions, ranges, onRecords, signal, remedy: REMEDY, ...common },
-        read: recordReader(partitions),
+        ...{ read: recordReader(partitions), leavesOutLeaderless: true },
       }),
   }
 }
 
-/** Throws a PreconditionError unless the log holds the creations of these rows. `readLog` reads ranges of the log. */
-export async function assertRowsOfLog(
-  rows: ReadonlyMap<Partition, Row>,
+/**
+ * The latest rows of partitions, without those of partitions that `readLog` leaves out. Throws a PreconditionError when
+ * the log does not hold the creation of one of them. `readLog` reads ranges of the log.
+ */
+export async function rowsOfLog<R extends Row | undefined>(
+  rows: ReadonlyMap<Partition, R>,
   readLog: (ranges: Ranges, onRecords: OnRecords) => Promise<void>,
-): Promise<void> {
-  const found = new Map<Partition, LogRecord>()
-  const rangeOf = ({ offset }: Row): Range => ({ from: checkpointBefore(offset), end: after(offset) })
-  const ranges = new Map([...rows].map(([partition, row]) => [partition, rangeOf(row)]))
-  if (ranges.size === 0) return
-  await readLog(ranges, async (partition, records) => {
-    for (const record of records) found.set(partition, record)
-  })
+): Promise<Map<Partition, R>> {
+  const found = new Map<Partition, R>()
+  const ranges = new Map<Partition, Range>()
   for (const [partition, row] of rows) {
-    const { offset, claim } = found.get(partition) ?? {}
+    if (row === undefined) found.set(partition, row)
+    else ranges.set(partition, { from: checkpointBefore(row.offset), end: after(row.offset) })
+  }
+  if (ranges.size === 0) return found
+  await readLog(ranges, async (partition, records, reached) => {
+    const row = rows.get(partition)
+    if (row === undefined || reached.offset < row.offset) return
+    const { offset, claim } = records.at(-1) ?? {}
     if (offset !== row.offset || claim?.eventId !== row.eventId) {
       throw new PreconditionError(
         `the table was written from another log: offset ${row.offset} of partition ${partition} does not hold event ` +
@@ -73,7 +81,9 @@ export async function assertRowsOfLog(
         'another-log',
       )
     }
-  }
+    found.set(partition, row)
+  })
+  return found
 }
 
 export type PartitionClaims = { partition: Partition; claims: readonly Claim[] }

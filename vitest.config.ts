@@ -25,6 +25,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .upgrade.test.ts                        Java, Go, and a former commit                        npm run test:upgrade
 //   .image.test.ts                          a Docker engine                                      npm run test:image
 //   .chart.test.ts                          Go, and what it builds; Kafka and Redis              npm run test:chart
+//   .scaffold.test.ts                       Java, Maven, Git                                     npm run test:scaffold
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a separate script
 export default defineConfig({
   test: {
@@ -127,6 +128,7 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      { test: { name: 'scaffold', include: ['tests/*.scaffold.test.ts'], ...oneAtATime, testTimeout: 1_200_000 } },
       {
         test: {
           name: 'contract',

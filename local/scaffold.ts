@@ -31,7 +31,7 @@ and npm run simulate work as here. docs/how-to/a-service-of-your-own.md continue
 `
 const TIMEOUT_MS = 600_000
 const COLLISIONS_SHOWN = 5
-/** What belongs to this service alone. The last one needs batches that were compressed under the former name. */
+/** Files of this service alone. The last one needs batches that were compressed under the former name. */
 const LEFT_OUT =
   /^(?:CHANGELOG\.md|docs\/how-to\/a-service-of-your-own\.md|(?:local|tests)\/scaffold.*|tests\/compressed-batches\.long\.test\.ts)$/
 /** Lines that name it. */

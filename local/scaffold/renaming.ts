@@ -28,7 +28,7 @@ export function renamingTo({ name, plural }: Name): (text: string) => string {
 }
 
 const CODE = /\.(?:[jt]s|mjs|lua|py|java)$/
-/** Comments and texts, in the languages of the code. What a template literal embeds is code. */
+/** Comments and texts, in the languages of the code, except for code in template literals. */
 const NOT_CODE =
   /\/\*[\s\S]*?\*\/|--\[\[[\s\S]*?\]\]|(?:\/\/|#|--\s).*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
 const IDENTIFIER = /(?<![\w$.])[A-Za-z_$][\w$]*(?![\w$]|\s*:)/g

@@ -8,7 +8,7 @@ const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tes
 // The files that one worker runs share their modules: loading them for each file took a third of the time.
 const fourAtATime = { maxWorkers: 4, isolate: false, sequence: { groupOrder: 1 } }
 const twoAtATime = { maxWorkers: 2, isolate: false, sequence: { groupOrder: 2 } }
-const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 } }
+const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 }, hookTimeout: 120_000 }
 
 // Every process and thread that a test starts loads compiled modules, from the place where Node keeps them by default:
 // a service or command then starts with half the CPU time.
@@ -115,7 +115,6 @@ export default defineConfig({
           ...realStores,
           ...oneAtATime,
           testTimeout: 300_000,
-          hookTimeout: 120_000,
         },
       },
       {
@@ -125,7 +124,6 @@ export default defineConfig({
           ...realStores,
           ...oneAtATime,
           testTimeout: 300_000,
-          hookTimeout: 120_000,
         },
       },
       { test: { name: 'scaffold', include: ['tests/*.scaffold.test.ts'], ...oneAtATime, testTimeout: 1_200_000 } },
@@ -136,7 +134,6 @@ export default defineConfig({
           ...realStores,
           ...oneAtATime,
           testTimeout: 600_000,
-          hookTimeout: 120_000,
         },
       },
       {
@@ -146,7 +143,6 @@ export default defineConfig({
           ...realStores,
           ...oneAtATime,
           testTimeout: 600_000,
-          hookTimeout: 120_000,
         },
       },
     ],

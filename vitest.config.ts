@@ -8,7 +8,7 @@ const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tes
 // The files that one worker runs share their modules: loading them for each file took a third of the time.
 const fourAtATime = { maxWorkers: 4, isolate: false, sequence: { groupOrder: 1 } }
 const twoAtATime = { maxWorkers: 2, isolate: false, sequence: { groupOrder: 2 } }
-const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 } }
+const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 }, hookTimeout: 120_000 }
 
 // Every process and thread that a test starts loads compiled modules, from the place where Node keeps them by default:
 // a service or command then starts with half the CPU time.
@@ -25,6 +25,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .upgrade.test.ts                        Java, Go, and a former commit                        npm run test:upgrade
 //   .image.test.ts                          a Docker engine                                      npm run test:image
 //   .chart.test.ts                          Go, and what it builds; Kafka and Redis              npm run test:chart
+//   .scaffold.test.ts                       Java, Maven, Git                                     npm run test:scaffold
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a separate script
 export default defineConfig({
   test: {
@@ -114,7 +115,6 @@ export default defineConfig({
           ...realStores,
           ...oneAtATime,
           testTimeout: 300_000,
-          hookTimeout: 120_000,
         },
       },
       {
@@ -124,9 +124,9 @@ export default defineConfig({
           ...realStores,
           ...oneAtATime,
           testTimeout: 300_000,
-          hookTimeout: 120_000,
         },
       },
+      { test: { name: 'scaffold', include: ['tests/*.scaffold.test.ts'], ...oneAtATime, testTimeout: 1_200_000 } },
       {
         test: {
           name: 'contract',
@@ -134,7 +134,6 @@ export default defineConfig({
           ...realStores,
           ...oneAtATime,
           testTimeout: 600_000,
-          hookTimeout: 120_000,
         },
       },
       {
@@ -144,7 +143,6 @@ export default defineConfig({
           ...realStores,
           ...oneAtATime,
           testTimeout: 600_000,
-          hookTimeout: 120_000,
         },
       },
     ],

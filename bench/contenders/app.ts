@@ -29,9 +29,9 @@ const STORES = {
 export type ServeOrder = { store: keyof typeof STORES; settings: Readonly<Record<string, string>> }
 export type Serving = { url: string }
 
-await replyToOrder<ServeOrder, Serving>(async (order) => {
-  const open: OpenStore = await STORES[order.store]()
-  const store = await open(order.settings)
+await replyToOrder<ServeOrder, Serving>(async ({ store: name, settings: storeSettings }) => {
+  const open: OpenStore = await STORES[name]()
+  const store = await open(storeSettings)
   // The creates served here use neither Kafka nor Redis. All other settings have their defaults.
   const unused = { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' }
   const settings = readSettings(ApiSettings, { ...unused, PLANT_STORE_TOKEN_DIGESTS: TOKEN_DIGESTS })

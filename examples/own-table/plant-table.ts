@@ -7,7 +7,7 @@ const columns = '(id INTEGER PRIMARY KEY, name TEXT, tag TEXT)'
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
-  CREATE TABLE IF NOT EXISTS plant ${columns};
+  CREATE TABLE IF NOT EXISTS plants ${columns};
   CREATE TABLE IF NOT EXISTS read_up_to (partition INTEGER PRIMARY KEY, next_offset INTEGER NOT NULL);
 `
 
@@ -34,8 +34,8 @@ export function openPlantTable(file: string) {
   return {
     /** A new table next to the one in use. Drops an unfinished one of an earlier rebuild. */
     startRebuild() {
-      database.exec(`DROP TABLE IF EXISTS plant_new; CREATE TABLE plant_new ${columns}`)
-      const insert = database.prepare('INSERT OR IGNORE INTO plant_new (id, name, tag) VALUES (?, ?, ?)')
+      database.exec(`DROP TABLE IF EXISTS plants_new; CREATE TABLE plants_new ${columns}`)
+      const insert = database.prepare('INSERT OR IGNORE INTO plants_new (id, name, tag) VALUES (?, ?, ?)')
       return {
         add: (rows: readonly Row[]) =>
           transact(() => {
@@ -45,14 +45,14 @@ export function openPlantTable(file: string) {
         /** The new table replaces the old one in one step: a reader sees all of one or of the other. */
         switchTo: (positions: ReadonlyMap<number, number>) =>
           transact(() => {
-            database.exec('DROP TABLE plant; ALTER TABLE plant_new RENAME TO plant; DELETE FROM read_up_to')
+            database.exec('DROP TABLE plants; ALTER TABLE plants_new RENAME TO plants; DELETE FROM read_up_to')
             const note = database.prepare('INSERT INTO read_up_to (partition, next_offset) VALUES (?, ?)')
             for (const [partition, next] of positions) note.run(partition, next)
           }),
       }
     },
 
-    all: () => database.prepare('SELECT * FROM plant ORDER BY id').iterate() as Iterable<Row>,
+    all: () => database.prepare('SELECT * FROM plants ORDER BY id').iterate() as Iterable<Row>,
     close: () => database.close(),
   }
 }

@@ -12,7 +12,7 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS log (topic TEXT NOT NULL, partitions INTEGER NOT NULL);
 -- The last record that was taken in, and its event id: by it the log is known again.
 CREATE TABLE IF NOT EXISTS position (partition INTEGER PRIMARY KEY, offset INTEGER NOT NULL, event_id BLOB);
-CREATE TABLE IF NOT EXISTS plant (
+CREATE TABLE IF NOT EXISTS plants (
   id INTEGER PRIMARY KEY,  -- a full int64 in SQLite
   event_id TEXT NOT NULL,
   readable INTEGER NOT NULL,
@@ -92,17 +92,17 @@ class OwnStore:
     def rule(self, claim: Claim) -> str:
         plant = claim.says if isinstance(claim.says, Plant) else None
         inserted = self.db.execute(
-            "INSERT INTO plant VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO plants VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
             (claim.id, claim.event_id, plant is not None, plant and plant.name, plant and plant.tag),
         )
         if inserted.rowcount == 1:
             return "created"
-        (first,) = self.db.execute("SELECT event_id FROM plant WHERE id = ?", (claim.id,)).fetchone()
+        (first,) = self.db.execute("SELECT event_id FROM plants WHERE id = ?", (claim.id,)).fetchone()
         return "repeated" if first == claim.event_id else "void"
 
     def counts(self) -> dict[str, int]:
         counted = dict(self.db.execute("SELECT what, count FROM counted"))
-        plants = dict(self.db.execute("SELECT readable, count(*) FROM plant GROUP BY readable"))
+        plants = dict(self.db.execute("SELECT readable, count(*) FROM plants GROUP BY readable"))
         return {
             "plants": plants.get(1, 0),
             "unreadable": plants.get(0, 0),
@@ -113,6 +113,6 @@ class OwnStore:
 
     def plants(self) -> Iterator[dict[str, object]]:
         """Sorted by id. The id is text, because many JSON readers round an int64."""
-        for id_, readable, name, tag in self.db.execute("SELECT id, readable, name, tag FROM plant ORDER BY id"):
+        for id_, readable, name, tag in self.db.execute("SELECT id, readable, name, tag FROM plants ORDER BY id"):
             content = {"name": name, "tag": tag} if readable else {"unreadable": True}
             yield {"id": str(id_), **{key: value for key, value in content.items() if value is not None}}

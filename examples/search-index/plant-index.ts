@@ -8,9 +8,9 @@ const SCHEMA = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS own (group_id TEXT NOT NULL);
-  CREATE TABLE IF NOT EXISTS plant (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT);
+  CREATE TABLE IF NOT EXISTS plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT);
   CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
-    name, tag, content = plant, content_rowid = id, tokenize = 'unicode61 remove_diacritics 2'
+    name, tag, content = plants, content_rowid = id, tokenize = 'unicode61 remove_diacritics 2'
   );
 `
 
@@ -21,12 +21,12 @@ export function openPlantIndex(file: string) {
   mkdirSync(dirname(file), { recursive: true })
   const database = new DatabaseSync(file, { readBigInts: true })
   database.exec(SCHEMA)
-  const insert = database.prepare('INSERT OR IGNORE INTO plant (id, name, tag) VALUES (?, ?, ?)')
+  const insert = database.prepare('INSERT OR IGNORE INTO plants (id, name, tag) VALUES (?, ?, ?)')
   const insertWords = database.prepare('INSERT INTO words (rowid, name, tag) VALUES (?, ?, ?)')
   const search = database.prepare(
-    'SELECT plant.* FROM words JOIN plant ON plant.id = words.rowid WHERE words MATCH ? ORDER BY rank LIMIT ?',
+    'SELECT plants.* FROM words JOIN plants ON plants.id = words.rowid WHERE words MATCH ? ORDER BY rank LIMIT ?',
   )
-  const all = database.prepare('SELECT * FROM plant ORDER BY id')
+  const all = database.prepare('SELECT * FROM plants ORDER BY id')
 
   return {
     /**
@@ -61,7 +61,7 @@ export function openPlantIndex(file: string) {
     },
 
     all: () => all.iterate() as Iterable<IndexedPlant>,
-    count: () => Number(database.prepare('SELECT count(*) AS count FROM plant').get()?.count),
+    count: () => Number(database.prepare('SELECT count(*) AS count FROM plants').get()?.count),
     close: () => database.close(),
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import { createPrivateKafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
@@ -19,6 +20,11 @@ export const compressedRecords: readonly CompressedRecords[] = readFileSync(
   .split('\n')
   .map((line) => JSON.parse(line))
   .map(({ records, ...others }) => ({ ...others, records: Buffer.from(records, 'base64') }))
+
+/** The same events without compression. */
+export const uncompressedRecords = gunzipSync(
+  compressedRecords.find(({ codec }) => codec === 'gzip')?.records ?? Buffer.of(),
+)
 
 /** Their time, in milliseconds since 1970. */
 export const COMPRESSED_AT = '1700000000000'

@@ -209,7 +209,7 @@ describe('the output', () => {
         '  60 plants, 12 void, 0 parked, 12.0 kB in Redis',
         'Projectors: 1',
         '  plant-store-projector at 127.0.0.1: all partitions',
-        '        3        9           6    2       5      1       0  1.0 kB  0123abcd',
+        `        3        9           6    2${'5'.padStart('  plants'.length)}      1       0  1.0 kB  0123abcd`,
       ]),
     )
   })

@@ -46,7 +46,7 @@ it('replaces the target of a symbolic link, with its mode, and keeps the link', 
   expect(lstatSync(link).isSymbolicLink()).toBe(true)
   expect(readFileSync(file, 'utf8')).toBe('after')
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(readdirSync(folder).sort()).toEqual(['link', 'plants.jsonl'])
+  expect(new Set(readdirSync(folder))).toEqual(new Set(['link', 'plants.jsonl']))
 })
 
 it('refuses a FIFO, and links to it and to nothing', async () => {

@@ -29,17 +29,17 @@ function readerOf(partitions: readonly (readonly LogBatch[])[]): ReadLog {
 
 async function plantsOf(read: ReadLog, ends: Offset[], recordsAtOnceMax: number) {
   const plants = ends.map((): Claim[] => [])
-  const order: Partition[] = []
+  const partitions: Partition[] = []
   await readPlantsOfLog({
     read,
     ends,
     recordsAtOnceMax,
     async onPlants(partition, claims) {
-      order.push(partition)
+      partitions.push(partition)
       plants[partition]?.push(...claims)
     },
   })
-  expect(order).toEqual(order.toSorted((a, b) => a - b))
+  expect(partitions).toEqual(partitions.toSorted((a, b) => a - b))
   return plants
 }
 

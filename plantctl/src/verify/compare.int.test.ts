@@ -173,7 +173,7 @@ describe('more plants than one span has', () => {
     const { apply, at, readModel, redis } = await openVerifiedLog(inject('redisUrl'), 2)
     await apply(P, log, GENERATION)
     const differences = async (reader = {}) => (await compare(readModel.generations, [log]))(reader)
-    const [plants, order] = [`${at(P)}${GENERATION}:plants`, `${at(P)}${GENERATION}:order`]
+    const [plants, ids] = [`${at(P)}${GENERATION}:plants`, `${at(P)}${GENERATION}:order`]
     expect(await differences(BY_BYTES)).toEqual([])
     for (const place of [0, 511, 512, 1_023, 1_024]) {
       const id = String(records[place]?.claim?.id)
@@ -183,9 +183,9 @@ describe('more plants than one span has', () => {
       await redis.hset(plants, id, changed)
       expect(await differences()).not.toEqual([])
       await redis.hset(plants, id, entry)
-      await redis.lset(order, place, '5')
+      await redis.lset(ids, place, '5')
       expect(await differences()).not.toEqual([])
-      await redis.lset(order, place, id)
+      await redis.lset(ids, place, id)
     }
     expect(await differences(BY_BYTES)).toEqual([])
   })

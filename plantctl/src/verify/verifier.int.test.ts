@@ -25,7 +25,7 @@ const inMeta = (field: string, text: string) => (redis: Redis, at: string) =>
   redis.hset(`${at}${GENERATION}:meta`, field, text)
 const inParked = (offset: string, reason: string) => (redis: Redis, at: string) =>
   redis.hset(`${at}${GENERATION}:parked`, offset, reason)
-const order =
+const reordered =
   (...ids: string[]) =>
   async (redis: Redis, at: string) => {
     await redis.del(`${at}${GENERATION}:order`)
@@ -97,16 +97,20 @@ const CORRUPTIONS: Corruption[] = [
     inPlants('2', Buffer.from([9, 9])),
     [{ what: 'entryUndecodable', id: '2', expected: claimText(2n) }],
   ],
-  ['two swapped ids in the order', order('1', '3', '2', '4', '5'), [{ what: 'orderMisplaced', id: '2', after: '3' }]],
+  [
+    'two swapped ids in the order',
+    reordered('1', '3', '2', '4', '5'),
+    [{ what: 'orderMisplaced', id: '2', after: '3' }],
+  ],
   [
     'two swapped ids that were created one after the other',
-    order('1', '2', '3', '5', '4'),
+    reordered('1', '2', '3', '5', '4'),
     [{ what: 'orderMisplaced', id: '4', after: '5' }],
   ],
-  ['an id missing from the order', order('1', '2', '4', '5'), [{ what: 'orderMissing', id: '3' }]],
-  ['an extra id in the order', order('1', '2', '3', '9', '4', '5'), [{ what: 'orderExtra', id: '9' }]],
-  ['an invalid id in the order', order('1', '2', 'x', '3', '4', '5'), [{ what: 'orderExtra', id: 'x' }]],
-  ['an id twice in the order', order('1', '2', '3', '4', '2', '5'), [{ what: 'orderRepeated', id: '2' }]],
+  ['an id missing from the order', reordered('1', '2', '4', '5'), [{ what: 'orderMissing', id: '3' }]],
+  ['an extra id in the order', reordered('1', '2', '3', '9', '4', '5'), [{ what: 'orderExtra', id: '9' }]],
+  ['an invalid id in the order', reordered('1', '2', 'x', '3', '4', '5'), [{ what: 'orderExtra', id: 'x' }]],
+  ['an id twice in the order', reordered('1', '2', '3', '4', '2', '5'), [{ what: 'orderRepeated', id: '2' }]],
   [
     'no order',
     (redis, at) => redis.del(`${at}${GENERATION}:order`),

@@ -7,6 +7,7 @@ import {
   COMPRESSED_AT,
   compressedEvents,
   compressedRecords,
+  uncompressedRecords,
 } from '../../../tests/support/compressed-records.ts'
 import { type DecodedRecord, headerListOf, headersOf, undecodableIn } from './fetched-records.ts'
 import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
@@ -236,26 +237,22 @@ it('leaves batches to the next fetch that would be more than 64 MiB together', a
 it.each(compressedRecords.map((one) => [one.codec, one.by, one] as const))(
   'reads the events that %s compressed: %s',
   async (codec, _by, { records }) => {
-    const times = { firstTimestamp: BigInt(COMPRESSED_AT), maxTimestamp: BigInt(COMPRESSED_AT) }
-    const header = (await batchOf([], times, CODECS.indexOf(codec))).subarray(0, RECORDS_AT)
-    const batch = Buffer.concat([header, records])
-    batch.writeInt32BE(batch.length - LEADER_EPOCH_AT, LENGTH_AT)
-    batch.writeInt32BE(compressedEvents.length, COUNT_AT)
-    const read = (await fetched(batch)).map(({ key, value, headers, timestamp }) => ({
-      key,
-      value,
-      headers,
-      timestamp,
-    }))
-    const expected = compressedEvents.map(({ key, value, headers }) => ({
-      key,
-      value,
-      headers,
-      timestamp: COMPRESSED_AT,
-    }))
-    expect(read).toEqual(expected)
+    const expected = await readEvents('none', uncompressedRecords)
+    expect(expected.map(idsOf)).toEqual(compressedEvents.map(idsOf))
+    expect(await readEvents(codec, records)).toEqual(expected)
   },
 )
+
+const idsOf = ({ key, headers }: Pick<DecodedRecord, 'key' | 'headers'>) => [String(key), String(headers.ce_id)]
+
+async function readEvents(codec: string, records: Buffer) {
+  const times = { firstTimestamp: BigInt(COMPRESSED_AT), maxTimestamp: BigInt(COMPRESSED_AT) }
+  const header = (await batchOf([], times, CODECS.indexOf(codec))).subarray(0, RECORDS_AT)
+  const batch = Buffer.concat([header, records])
+  batch.writeInt32BE(batch.length - LEADER_EPOCH_AT, LENGTH_AT)
+  batch.writeInt32BE(compressedEvents.length, COUNT_AT)
+  return (await fetched(batch)).map(({ key, value, headers, timestamp }) => ({ key, value, headers, timestamp }))
+}
 
 it('reads a batch of 200,000 records', async () => {
   const many = 200_000

@@ -1,0 +1,180 @@
+import { isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { root } from './places.mjs'
+import { endOf, runCommand } from './processes/command.ts'
+import { describe, Failure } from './processes/failure.mjs'
+import { collisionsOf, type Name, renamingTo } from './scaffold/renaming.ts'
+
+const HELP = `A service of your own: a copy of this one under another name, in a Git repository of its own.
+
+  npm run scaffold -- --name order --plural orders ../orders
+
+  --name NAME     what the service stores, in the singular: one English word in lower case
+  --plural NAMES  the same in the plural; default: NAME with an s
+  FOLDER          the copy; it must not exist yet
+
+Every name follows: POST /orders, OrderCreated, the topic, ORDERS_TOPIC, metrics, alerts, the chart, the image, orderctl,
+the documents, files and folders. The copy knows nothing of this repository. In it, npm start, npm run check, npm test
+and npm run simulate work as here. docs/how-to/a-service-of-your-own.md continues from there.
+`
+const TIMEOUT_MS = 600_000
+const COLLISIONS_SHOWN = 5
+/** Files of this service alone. The last one needs batches that were compressed under the former name. */
+const LEFT_OUT =
+  /^(?:CHANGELOG\.md|docs\/how-to\/a-service-of-your-own\.md|(?:local|tests)\/scaffold.*|tests\/compressed-batches\.long\.test\.ts)$/
+/** Lines that name it. */
+const LEFT_OUT_LINE = /^.*(?:scaffold|a-service-of-your-own).*\n/gm
+/** The licence, which names its authors; measurements and pictures of this service. */
+const KEPT = /^(?:LICENSE|docs\/(?:bench|images)\/.*)$/
+/** Records with their bytes in base64, of which a test knows the SHA-256. */
+const CORPUS = /^docs\/corpus\//
+const CHANGELOG = `# Changelog
+
+The format is [Keep a Changelog](https://keepachangelog.com/en/1.1.0/); versions follow
+[Semantic Versioning](https://semver.org/spec/v2.0.0.html).
+
+## [Unreleased]
+`
+
+/** Resolves to the exit code. */
+async function main(args: string[]): Promise<number> {
+  const options = readOptions(args)
+  if (options === undefined) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  const { name, plural, folder } = options
+  const rename = renamingTo(options)
+  const paths = (await run('git', ['ls-files', '-z'], root)).split('\0').filter((path) => path && !LEFT_OUT.test(path))
+  const isText = (path: string) => !KEPT.test(path) && lstatSync(join(root, path)).isFile()
+  const texts = new Map(
+    paths.filter(isText).map((path) => [path, readFileSync(join(root, path), 'utf8').replace(LEFT_OUT_LINE, '')]),
+  )
+  refuseCollisions(name, texts, rename)
+  await run('git', ['var', 'GIT_COMMITTER_IDENT'], root)
+
+  for (const [path, text] of renamedTexts(texts, rename)) write(join(folder, rename(path)), text)
+  for (const path of paths) {
+    const [from, to] = [join(root, path), join(folder, rename(path))]
+    if (lstatSync(from).isSymbolicLink()) symlinkSync(rename(readlinkSync(from)), to)
+    else if (!texts.has(path)) write(to, readFileSync(from))
+    if (lstatSync(from).isFile()) chmodSync(to, lstatSync(from).mode)
+  }
+  writeFileSync(join(folder, 'CHANGELOG.md'), CHANGELOG)
+
+  await run('git', ['init', '--quiet', '--initial-branch', 'main'], folder)
+  console.log(`${paths.length + 1} files in ${folder}. Installing its packages …`)
+  for (const script of ['format', 'describe']) await run('npm', ['run', script], folder)
+  await run('git', ['add', '--all'], folder)
+  await run('git', ['commit', '--quiet', '--message', `Scaffold a service for ${plural}`], folder)
+  console.log(`
+Done. Now:
+  cd ${folder}
+  npm start           # Kafka, Redis and the service; prints how to create the first ${name}
+  npm run check
+  npm test`)
+  return 0
+}
+
+function write(path: string, content: string | Buffer): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
+}
+
+/** The files with their texts in the copy, by their former paths. */
+function renamedTexts(texts: ReadonlyMap<string, string>, rename: Rename): Map<string, string> {
+  const hashes = new Map<string, string>()
+  const renamed = new Map<string, string>()
+  for (const [path, text] of texts) {
+    const isCorpus = CORPUS.test(path)
+    renamed.set(path, rename(isCorpus ? renamedBytes(text, rename) : text))
+    if (isCorpus) hashes.set(sha256(text), sha256(renamed.get(path) ?? ''))
+  }
+  const knowing = 'tests/event-corpus.unit.test.ts'
+  for (const [before, after] of hashes) renamed.set(knowing, (renamed.get(knowing) ?? '').replace(before, after))
+  return renamed
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+/** Renames in the texts that are in base64. */
+const renamedBytes = (jsonLines: string, rename: Rename) =>
+  jsonLines.replace(/"([\w+/]{8,}=*)"/g, (quoted, base64) => {
+    const bytes = Buffer.from(base64, 'base64')
+    if (!isUtf8(bytes) || bytes.toString('base64') !== base64) return quoted
+    return `"${Buffer.from(rename(bytes.toString())).toString('base64')}"`
+  })
+
+type Rename = (text: string) => string
+type Options = Name & { folder: string }
+
+/** Undefined for --help. */
+export function readOptions(args: string[]): Options | undefined {
+  const { values, positionals } = parsed(args)
+  if (values.help) return undefined
+  const { name = '', plural = `${name}s` } = values
+  for (const [option, word] of Object.entries({ name, plural }))
+    if (!/^[a-z]{2,30}$/.test(word))
+      throw new Failure(`--${option} "${word}": give one English word of 2 to 30 lower-case letters, such as "order".`)
+  if (plural === name) throw new Failure(`--plural ${plural}: give a word that differs from --name.`)
+  const [given, ...more] = positionals
+  if (given === undefined || more.length > 0) throw new Failure('Give one folder for the copy, such as ../orders.')
+  // npm runs this in the folder of the project, whatever the caller's is.
+  const folder = resolve(process.env.INIT_CWD ?? '.', given)
+  if (existsSync(folder)) throw new Failure(`${folder} exists: give a folder that does not exist yet, or delete it.`)
+  if (folder.startsWith(root))
+    throw new Failure(`${folder} is in this repository: give a folder outside, such as ../orders.`)
+  return { name, plural, folder }
+}
+
+function parsed(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        name: { type: 'string' },
+        plural: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+      allowPositionals: true,
+    })
+  } catch (error) {
+    throw new Failure(`${(error as Error).message}. npm run scaffold -- --help shows the options.`)
+  }
+}
+
+function refuseCollisions(name: string, texts: ReadonlyMap<string, string>, rename: Rename): void {
+  const collisions = [...collisionsOf(texts, rename)]
+  if (collisions.length === 0) return
+  const shown = collisions.slice(0, COLLISIONS_SHOWN).map((collision) => `  ${collision}`)
+  throw new Failure(
+    `--name ${name} is a word of the code: ${collisions.length} times two names would become one. Give another word.\n` +
+      shown.join('\n'),
+  )
+}
+
+/** Its output. Throws a Failure if the command fails. */
+async function run(command: string, args: string[], cwd: string): Promise<string> {
+  const { code, output, missing } = await runCommand(command, args, { cwd, timeoutMs: TIMEOUT_MS })
+  if (missing) throw new Failure(`${command} not found: install it.`)
+  if (code !== 0) throw new Failure(`${[command, ...args].join(' ')} failed in ${cwd}:\n${endOf(output, 20)}`)
+  return output
+}
+
+if (import.meta.main)
+  process.exitCode = await main(process.argv.slice(2)).catch((error) => {
+    console.error(describe(error))
+    return 1
+  })

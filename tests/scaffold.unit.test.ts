@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process'
+import { lstatSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../local/places.mjs'
+import { collisionsOf, renamingTo } from '../local/scaffold/renaming.ts'
+import { readOptions } from '../local/scaffold.ts'
+
+const toOrder = renamingTo({ name: 'order', plural: 'orders' })
+const toCategory = renamingTo({ name: 'category', plural: 'categories' })
+
+describe('the renaming', () => {
+  it.each([
+    ['plant, plants, Plant, Plants, PLANT, PLANTS', 'order, orders, Order, Orders, ORDER, ORDERS'],
+    [
+      'PlantCreated PlantStored newPlant onPlants plantStored',
+      'OrderCreated OrderStored newOrder onOrders orderStored',
+    ],
+    ['plantctl startPlantctl PLANTCTL', 'orderctl startOrderctl ORDERCTL'],
+    ['plant-store plant_store_build_info PLANT_STORE_TOKEN', 'order-store order_store_build_info ORDER_STORE_TOKEN'],
+    ['Plant Store, #plantstoretablelag, @plant-store/shared', 'Order Store, #orderstoretablelag, @order-store/shared'],
+    ['{plants:3}:live /plants/1 plants.table PLANTS_TOPIC', '{orders:3}:live /orders/1 orders.table ORDERS_TOPIC'],
+    ['a plant, A plant, a `PlantCreated`, a\n * plant', 'an order, An order, an `OrderCreated`, an\n * order'],
+    ['an unreadable plant, beta plants', 'an unreadable order, beta orders'],
+    ['transplants, implanted, planted, eggplant, planter', 'transplants, implanted, planted, eggplant, planter'],
+  ])('of %j', (text, renamed) => {
+    expect(toOrder(text)).toBe(renamed)
+  })
+
+  it('has an irregular plural', () => {
+    const [text, renamed] = [
+      'plants, #plantstoretablelag, a PlantStore',
+      'categories, #categorystoretablelag, a CategoryStore',
+    ]
+    expect(toCategory(text)).toBe(renamed)
+  })
+
+  it.each([
+    ['user', 'a'],
+    ['unit', 'a'],
+    ['hour', 'an'],
+    ['item', 'an'],
+  ])('has the article that is spoken before %s', (name, article) => {
+    expect(renamingTo({ name, plural: `${name}s` })('a plant')).toBe(`${article} ${name}`)
+  })
+})
+
+describe('a name', () => {
+  const paths = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trimEnd().split('\n')
+  const files = new Map(
+    paths
+      .filter((path) => lstatSync(join(root, path)).isFile())
+      .map((path) => [path, readFileSync(join(root, path), 'utf8')]),
+  )
+  const collisions = (name: string) => [...collisionsOf(files, renamingTo({ name, plural: `${name}s` }))]
+
+  it.each(['event', 'log', 'token', 'record', 'kafka', 'class', 'store'])('%s is a word of the code', (name) => {
+    expect(collisions(name)).not.toEqual([])
+  })
+
+  it.each(['order', 'customer', 'invoice', 'ticket'])('%s collides with nothing', (name) => {
+    expect(collisions(name)).toEqual([])
+  })
+
+  it('must not make two files one', () => {
+    const two = new Map(['plant.md', 'order.md'].map((path) => [path, '']))
+    expect([...collisionsOf(two, toOrder)]).toEqual(['the files plant.md and order.md'])
+  })
+})
+
+describe('the command line', () => {
+  const words = (text: string) => readOptions(text.split(' '))
+
+  it('has a plural by default', () => {
+    expect(words('--name order /nowhere/orders')).toEqual({
+      ...{ name: 'order', plural: 'orders', folder: '/nowhere/orders' },
+    })
+    expect(words('--help')).toBeUndefined()
+  })
+
+  it.each([
+    ['/nowhere', /--name "".* one English word/],
+    ['--name Order /nowhere', /--name "Order".* lower-case letters/],
+    ['--name sheep --plural sheep /nowhere', /--plural sheep: .* differs/],
+    ['--name order', /one folder/],
+    ['--name order /nowhere /elsewhere', /one folder/],
+    ['--name order /tmp', /\/tmp exists: .* does not exist yet/],
+    [`--name order ${root}orders`, /outside/],
+    ['--nmae order /nowhere', /--nmae.*--help/s],
+  ])('refuses %s', (text, message) => {
+    expect(() => words(text)).toThrow(message)
+  })
+})

@@ -163,8 +163,11 @@ export function fieldsOf<C extends FieldValues>(declaration: Declaration) {
     copyOf: (content: C): C => contentOf(valuesOf(content)),
 
     /** The length of all its texts together, in UTF-16 code units. */
-    textLengthOf: (content: C) =>
-      valuesOf(content).reduce<number>((length, value) => length + (value === undefined ? 0 : textOf(value).length), 0),
+    textLengthOf: (content: C): number => {
+      let length = 0
+      for (const value of valuesOf(content)) if (value !== undefined) length += textOf(value).length
+      return length
+    },
 
     /** The text of each value. */
     textsOf: (content: C) => contentOf(valuesOf(content).map(textOf) as Value[]) as Record<string, string>,

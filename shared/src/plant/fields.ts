@@ -30,7 +30,7 @@ const MAX_FIELDS = 16
 /** apply.lua reads the length of an entry from two bytes. */
 const MAX_CONTENT_BYTES = 65_000
 const NAME = /^[a-z][A-Za-z0-9]*$/
-/** Names beside those of the fields, in events of the consumer library, exports and verifications. */
+/** Names of other properties in events of the consumer library, exports and verifications. */
 const RESERVED = ['id', 'eventId', 'time', 'partition', 'offset', 'traceparent', 'position', 'event', 'unreadable']
 const CANONICAL_INT64 = /^(?:0|-?[1-9][0-9]{0,18})$/
 
@@ -151,7 +151,7 @@ export function fieldsOf<C extends FieldValues>(declaration: Declaration) {
 
   return {
     fields,
-    /** Of a plant with all fields, and of one with the required fields alone. */
+    /** Examples with all fields that clients can set, and with the required fields alone. */
     examples: {
       full: examplesOf(({ presence, examples }) => (presence === 'announced' ? undefined : examples[0])),
       bare: examplesOf(({ presence, examples }) => (presence === 'required' ? examples.at(-1) : undefined)),
@@ -163,8 +163,11 @@ export function fieldsOf<C extends FieldValues>(declaration: Declaration) {
     copyOf: (content: C): C => contentOf(valuesOf(content)),
 
     /** The length of all its texts together, in UTF-16 code units. */
-    textLengthOf: (content: C) =>
-      valuesOf(content).reduce<number>((length, value) => length + (value === undefined ? 0 : textOf(value).length), 0),
+    textLengthOf: (content: C): number => {
+      let length = 0
+      for (const value of valuesOf(content)) if (value !== undefined) length += textOf(value).length
+      return length
+    },
 
     /** The text of each value. */
     textsOf: (content: C) => contentOf(valuesOf(content).map(textOf) as Value[]) as Record<string, string>,

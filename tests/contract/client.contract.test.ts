@@ -9,7 +9,7 @@ import { runStep } from './run-step.ts'
 
 const FOLDER = join(root, 'examples/typescript-client')
 
-describe('the example of a TypeScript client', () => {
+describe('the example of TypeScript clients', () => {
   beforeAll(async () => {
     await runStep('npm', ['ci'], FOLDER)
     await runStep('npm', ['run', 'generate'], FOLDER)
@@ -19,18 +19,21 @@ describe('the example of a TypeScript client', () => {
     await runStep('npm', ['run', 'check'], FOLDER)
   })
 
-  it('keeps every digit, repeats creates, lists and reads', async () => {
-    const { url } = (await startPlantStore()).api
-    const output = await runStep('node', ['main.ts'], FOLDER, { BASE_URL: await cutting(url), TOKEN })
-    const stored = [...((await send(`${url}/plants`, {}))?.text ?? '').matchAll(/"id":(\d+)/g)].map(([, id]) => id)
-    expect(stored).toHaveLength(3)
-    for (const id of stored) expect(BigInt(Number(id))).not.toBe(BigInt(id as string))
-    const lines = stored.flatMap((id) => [
-      `created ${id}, again: the same`,
-      ...['read', 'listed'].map((what) => `${what} ${id}: plant ${id}`),
-    ])
-    expect(output.trim().split('\n').sort()).toEqual(lines.sort())
-  })
+  it.each(['openapi-fetch', 'hey-api'])(
+    'keeps every digit, repeats creates, lists and reads: %s',
+    async (generator) => {
+      const { url } = (await startPlantStore()).api
+      const output = await runStep('node', ['main.ts', generator], FOLDER, { BASE_URL: await cutting(url), TOKEN })
+      const stored = [...((await send(`${url}/plants`, {}))?.text ?? '').matchAll(/"id":(\d+)/g)].map(([, id]) => id)
+      expect(stored).toHaveLength(3)
+      for (const id of stored) expect(BigInt(Number(id))).not.toBe(BigInt(id as string))
+      const lines = stored.flatMap((id) => [
+        `created ${id}, again: the same`,
+        ...['read', 'listed'].map((what) => `${what} ${id}: plant ${id}`),
+      ])
+      expect(output.trim().split('\n').sort()).toEqual(lines.sort())
+    },
+  )
 })
 
 /** Resolves to the address of a proxy that breaks the connection of each other create before the response. */

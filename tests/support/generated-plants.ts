@@ -17,7 +17,7 @@ const textsUpTo = (maxLength: number) =>
       fc.string({ unit: 'grapheme', maxLength: 10 }),
       fc.constantFrom('', '\u0000', '"\\/', '\u{10ffff}'.repeat(maxLength)),
     )
-    .map((text) => Array.from(text).slice(0, maxLength).join(''))
+    .map((text) => (text.length <= maxLength ? text : Array.from(text).slice(0, maxLength).join('')))
 
 const integers = fc.oneof(fc.bigInt({ min: MIN_INT64, max: MAX_INT64 }), fc.constantFrom(...EDGE_IDS))
 

@@ -6,7 +6,6 @@ import { redisInfo } from './stores.ts'
 
 const ticksAtBegin = readMachineTicks()
 
-/** The date, the machine and the versions of a measurement, for its report. */
 export async function circumstances(redisUrl: string): Promise<string> {
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 1e9)} GB`
   const versions = [

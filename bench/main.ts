@@ -1,9 +1,8 @@
 import { describe, Failure } from '../local/processes/failure.mjs'
 import { circumstances } from './circumstances.ts'
 import { optionsHelp, readOptions } from './options.ts'
-import { plainReport, type Scenario, writeReport } from './scenario.ts'
+import { type Scenario, terminalReport, writeReport } from './scenario.ts'
 import { growth } from './scenarios/growth.ts'
-import { profile } from './scenarios/profile.ts'
 import { replay } from './scenarios/replay.ts'
 import { scale } from './scenarios/scale.ts'
 import { sideBySide } from './scenarios/side-by-side.ts'
@@ -11,7 +10,7 @@ import { wire } from './scenarios/wire.ts'
 import { openStores } from './stores.ts'
 
 const SIDE_BY_SIDE = 'side-by-side'
-const SCENARIOS: Record<string, Scenario> = { [SIDE_BY_SIDE]: sideBySide, replay, growth, scale, wire, profile }
+const SCENARIOS: Record<string, Scenario> = { [SIDE_BY_SIDE]: sideBySide, replay, growth, scale, wire }
 
 try {
   await main(process.argv.slice(2))
@@ -33,7 +32,7 @@ async function main(args: readonly string[]): Promise<void> {
   const stores = await openStores()
   const { notes, ...measured } = await scenario.run(options, stores)
   const report = { ...measured, notes: [await circumstances(stores.redisUrl), ...notes] }
-  console.log(`\n${plainReport(report)}`)
+  console.log(`\n${terminalReport(report)}`)
   if (options.write && scenario.file) console.log(`\nwritten: ${writeReport(name, scenario.file, report).join(', ')}`)
   await stores.end()
 }

@@ -13,28 +13,24 @@ const NUMBERS = {
   partitions: [1_000, 'partitions of the topic'],
   'up-to': [10_000_000, 'plants of the largest store'],
 } as const
-const TEXTS = {
-  against: 'the folder of another checkout, with its node_modules: its services are measured, too',
-  of: 'the profiled process: api, projector or no-store',
-  keep: 'keeps the profile in this file, for the developer tools of a browser',
-}
+const AGAINST = 'the folder of another checkout, with its node_modules: its services are measured, too'
 const SWITCHES = { quick: 'measures less, for less time', write: 'writes the report to docs/bench', help: 'this text' }
 
 type NumberName = keyof typeof NUMBERS
-type TextName = keyof typeof TEXTS
 
 /** The options of a scenario, with the usual numbers and the numbers of a quick run. */
 export type Declared = {
   numbers: Partial<Record<NumberName, number>>
   quick?: Partial<Record<NumberName, number>>
-  texts?: readonly TextName[]
+  canBeAgainst?: true
   /** The parts that `--only` can name, and those that `--quick` measures. */
   parts?: readonly string[]
   quickParts?: readonly string[]
 }
 
 /** `leftOut` are the parts that are not measured. */
-export type Options = Record<NumberName, number> & { [text in TextName]?: string } & {
+export type Options = Record<NumberName, number> & {
+  against?: string
   parts: readonly string[]
   leftOut: readonly string[]
   write?: boolean
@@ -48,8 +44,8 @@ export const loadOf = (options: Options): Load => ({
 
 /** Undefined when help is requested. Throws a Failure that names the accepted values. */
 export function readOptions(args: readonly string[], declared: Declared): Options | undefined {
-  const { parts = [], quickParts = parts, texts = [] } = declared
-  const { values, positionals } = parsed(args, [...Object.keys(declared.numbers), ...texts])
+  const { parts = [], quickParts = parts, canBeAgainst } = declared
+  const { values, positionals } = parsed(args, [...Object.keys(declared.numbers), ...(canBeAgainst ? ['against'] : [])])
   if (values.help === true) return undefined
   const only = values.only as string[] | undefined
   if (positionals.length > 0 && only === undefined)
@@ -82,14 +78,13 @@ function parsed(args: readonly string[], withValue: readonly string[]) {
   }
 }
 
-/** The lines of `--help` about these options. */
-export function optionsHelp({ numbers, quick = {}, texts = [], parts = [], quickParts }: Declared): string {
+export function optionsHelp({ numbers, quick = {}, canBeAgainst, parts = [], quickParts }: Declared): string {
   const lines = Object.entries(numbers).map(([name, usual]) => {
     const [max, about] = NUMBERS[name as NumberName]
     const [, whenQuick] = Object.entries(quick).find(([each]) => each === name) ?? []
     return [`${name} N`, `${about}: ${usual}${whenQuick ? `, ${whenQuick} with --quick` : ''}, at most ${max}`]
   })
-  for (const name of texts) lines.push([`${name} TEXT`, TEXTS[name]])
+  if (canBeAgainst) lines.push(['against FOLDER', AGAINST])
   if (parts.length > 0) lines.push(['only PART…', `measures some of ${parts.join(', ')}`])
   if (quickParts) lines.push(['quick', `${SWITCHES.quick}: ${quickParts.join(', ')}`])
   const switches = Object.entries(SWITCHES).filter(([name]) => !(quickParts && name === 'quick'))

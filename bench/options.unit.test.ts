@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { optionsHelp, readOptions } from './options.ts'
 
 const DECLARED = {
-  ...{ numbers: { rounds: 7, events: 100 }, quick: { events: 10 }, texts: ['against'] as const },
+  ...{ numbers: { rounds: 7, events: 100 }, quick: { events: 10 }, canBeAgainst: true as const },
   ...{ parts: ['a', 'b', 'c'], quickParts: ['b'] },
 }
 

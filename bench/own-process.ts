@@ -6,15 +6,15 @@ const STOP_GRACE_MS = 3_000
 const QUIET = '--disable-warning=TimeoutNegativeWarning'
 
 export type OwnProcess<Reply> = { reply: Reply; pid: number; stop(): Promise<void> }
-type Start = { limitMs: number; execArgv?: readonly string[]; env?: NodeJS.ProcessEnv }
+type Start = { limitMs: number; execArgv?: readonly string[] }
 
 /**
  * Runs a module in a separate process, and resolves with its reply to `order`. It ends with this process. Throws when it
  * ends without a reply, also because it was killed after `limitMs`; stderr has the reason.
  */
 export async function startOwnProcess<Reply>(module: URL, order: object, start: Start): Promise<OwnProcess<Reply>> {
-  const { limitMs, execArgv = [], env } = start
-  const child = fork(module, { stdio: 'inherit', serialization: 'advanced', execArgv: [QUIET, ...execArgv], env })
+  const { limitMs, execArgv = [] } = start
+  const child = fork(module, { stdio: 'inherit', serialization: 'advanced', execArgv: [QUIET, ...execArgv] })
   const exited = once(child, 'exit')
   const killAfter = (ms: number) => setTimeout(() => child.kill('SIGKILL'), ms)
   child.send(order)

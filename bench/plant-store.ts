@@ -50,8 +50,10 @@ export async function openPlantStore(
   await readModel.ready()
   const folder = mkdtempSync(join(root, 'services-'))
   const services: RunningService[] = []
-  // The settings of tracing and of the table are passed on, so that their cost can be measured.
-  const passedOn = Object.entries(process.env).filter(([name]) => /^(OTEL_.*|PLANTS_TABLE|PATH)$/.test(name))
+  // The settings of tracing and of the table are passed on, so that their cost can be measured; Node's for profiles.
+  const passedOn = Object.entries(process.env).filter(([name]) =>
+    /^(OTEL_.*|PLANTS_TABLE|NODE_OPTIONS|PATH)$/.test(name),
+  )
   const stores = { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl }
   const environment = {
     ...{ ...Object.fromEntries(passedOn), ...stores, PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) },
@@ -77,7 +79,6 @@ export async function openPlantStore(
     return service
   }
 
-  /** The plants, voids and parked records in the read model. */
   async function counts() {
     const metas = await Promise.all(allPartitions(partitions).map((partition) => readModel.meta(partition)))
     const sum = (name: 'plants' | 'voids' | 'parked') => metas.reduce((total, meta) => total + meta[name], 0)
@@ -105,8 +106,8 @@ export async function openPlantStore(
       const pids = kinds.map(([kind, services]) => [kind, services.map(({ pid }) => pid)] as const)
       return { urls: loaded.map(({ url }) => url), processes: new Map([...pids, ...processes]) }
     },
-
     /** Bytes of memory that Redis uses for everything that it stores. */
+
     redisBytes: async () => Number(await redisInfo(redisUrl, 'memory', 'used_memory')),
 
     logEnds: async () => (await checkTopic(kafka, { topic, partitions })).ends,
@@ -125,7 +126,6 @@ export async function openPlantStore(
       return [...missing]
     },
 
-    /** Waits until the read model has this many plants. */
     async untilProjected(plants: number): Promise<void> {
       const deadline = performance.now() + PROJECTED.moreMs + (plants / PROJECTED.minPerSecond) * 1_000
       while ((await counts()).plants < plants) {

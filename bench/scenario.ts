@@ -9,12 +9,13 @@ export type Report = {
   /** Paragraphs before the tables. */
   notes: readonly string[]
   tables: readonly Table[]
+  /** The targets that were measured, for the terminal: performance.md has them for the committed results. */
+  targets?: Table
   /** All rounds. */
   measured: Record<string, Measured>
 }
 
 export type Scenario = {
-  /** A line for the list of scenarios. */
   summary: string
   help: string
   declared: Declared
@@ -26,9 +27,13 @@ export type Scenario = {
 
 const FOLDER = new URL('../docs/bench/', import.meta.url)
 
-/** Without the title. Tables without rows are left out. */
-export const plainReport = ({ notes, tables }: Report): string =>
+/** Without the title and the targets. Tables without rows are left out. */
+const plainReport = ({ notes, tables }: Pick<Report, 'notes' | 'tables'>): string =>
   [...notes, ...tables.filter(({ rows }) => rows.length > 0).map(textOf)].join('\n\n')
+
+/** The report for a terminal, with the targets. */
+export const terminalReport = ({ targets, ...report }: Report): string =>
+  plainReport({ ...report, tables: [...report.tables, ...(targets === undefined ? [] : [targets])] })
 
 /** Writes the report, and a line for each round, to docs/bench. Returns the paths of the files. */
 export function writeReport(scenario: string, name: string, report: Report): string[] {

@@ -10,7 +10,6 @@ import type { Processes } from './measure/cpu.ts'
 export type BenchStores = {
   kafkaBrokers: string
   redisUrl: string
-  /** The broker and Redis. */
   processes: Processes
   /** Everything that is started for the benchmark writes here; the folder is removed at the end. */
   folder: string
@@ -20,9 +19,7 @@ export type BenchStores = {
 /** The load that warms up the broker takes this many times as long as the warm-up of a contender. */
 const BROKER_WARM_UPS = 9
 
-/**
- * The JVM compiles the broker while it works: that is two thirds of its CPU at first, and a tenth after 80 s of load.
- */
+/** The JVM compiles the broker while it works: two thirds of its CPU at first, a tenth after 80 s of load. */
 export const brokerWarmUp = (load: Load): Load => ({ ...load, warmUpMs: BROKER_WARM_UPS * load.warmUpMs })
 
 /** A folder for everything that is started. `end` ends and removes that, also when the benchmark is interrupted. */
@@ -51,7 +48,6 @@ export async function openStores(): Promise<BenchStores> {
   }
 }
 
-/** A field of the INFO of Redis. */
 export async function redisInfo(redisUrl: string, section: string, field: string): Promise<string> {
   const redis = new Redis(redisUrl)
   const info = await redis.info(section)

@@ -19,7 +19,6 @@ const TYPES = {
   'transactional-id': AclResourceTypes.TRANSACTIONAL_ID,
 }
 
-/** All operations that any program needs. */
 export const OPERATIONS = Object.keys(CODES) as Operation[]
 
 /** The ACLs that give a user this right, from any host. */

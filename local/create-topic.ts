@@ -1,4 +1,4 @@
-import { preconditionErrorOf } from '@plant-store/shared/event-log/broker-errors.ts'
+import { preconditionErrorOf, reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { KAFKA_SETTINGS } from '@plant-store/shared/event-log/kafka-settings.ts'
@@ -9,9 +9,6 @@ import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { onSignal } from '@plant-store/shared/runtime/signals.ts'
 import { SERVICE_SETTINGS, tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
-
-// Creates the topics of log and table unless they exist, and checks their settings in any case. With --wait it waits for
-// a Kafka that does not respond yet, such as one that was started at the same time.
 
 const { PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = SERVICE_SETTINGS
 const Settings = Type.Object({
@@ -24,30 +21,54 @@ const Settings = Type.Object({
 const WAIT_MS = 120_000
 const CHECK_WITHIN_MS = 20_000
 const AGAIN_AFTER_MS = 200
+const HELP = `Creates the topics of log and table unless they exist, and checks their settings in any case.
+
+  node local/create-topic.ts --wait
+
+  --wait  waits up to ${WAIT_MS / 60_000} minutes for a Kafka that does not respond yet, such as one that was just started
+
+KAFKA_BROKERS and the security of Kafka select the cluster; PLANTS_TOPIC, PLANTS_PARTITIONS and PLANTS_TABLE the topics.
+`
 
 // The process 1 of a container ignores a signal without a handler. A setup that is cut off has not succeeded.
 onSignal(() => process.exit(1))
 try {
+  const [option, ...others] = process.argv.slice(2)
+  if (option === '--help' || option === '-h') process.stdout.write(HELP)
+  else if ((option === undefined || option === '--wait') && others.length === 0) await createTopics(option === '--wait')
+  else throw new Error(`Unknown arguments: ${process.argv.slice(2).join(' ')}. The options are --wait and --help.`)
+} catch (error) {
+  console.error(reasonOf(error))
+  process.exitCode = 1
+}
+
+async function createTopics(waits: boolean): Promise<void> {
   const settings = readSettings(Settings, process.env)
-  const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings
+  const { PLANTS_TOPIC, PLANTS_PARTITIONS: partitions } = settings
   const brokers = settings.KAFKA_BROKERS.split(',')
   const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'), securityOf(settings))
-  const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: process.argv.includes('--wait') ? WAIT_MS : 0 }
-  const create = async (name: string, kind?: TopicKind) => {
-    const created = await retry(() => createTopic(kafka, { topic: name, partitions }, kind), patience)
-    // The brokers may become leaders of the new partitions only a little after they reported the topic as created.
-    const known = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS }
-    await retry(() => checkTopic(kafka, { topic: name, partitions }, kind), known)
-    console.log(`${created ? 'created' : 'found'} topic ${name} with ${partitions} partitions`)
+  let waitsFor = ''
+  const patience = {
+    everyMs: AGAIN_AFTER_MS,
+    giveUpAfterMs: waits ? WAIT_MS : 0,
+    onFailure(error: unknown) {
+      const reason = reasonOf(error)
+      if (reason !== waitsFor) console.error(`waiting up to ${WAIT_MS / 1_000} s: ${reason}`)
+      waitsFor = reason
+    },
   }
-  const provide = (name: string, kind?: TopicKind) =>
-    create(name, kind).catch((error: unknown) => {
-      throw preconditionErrorOf(error, { topic: name })
-    })
+  async function provide(topic: string, kind?: TopicKind): Promise<void> {
+    try {
+      const created = await retry(() => createTopic(kafka, { topic, partitions }, kind), patience)
+      // The brokers may become leaders of the new partitions only a little after they reported the topic as created.
+      const known = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS }
+      await retry(() => checkTopic(kafka, { topic, partitions }, kind), known)
+      console.log(`${created ? 'created' : 'found'} topic ${topic} with ${partitions} partitions`)
+    } catch (error) {
+      throw preconditionErrorOf(error, { topic })
+    }
+  }
   const table = tableOf(settings)
-  await provide(topic)
+  await provide(PLANTS_TOPIC)
   if (table !== undefined) await provide(table, TABLE)
-} catch (error) {
-  console.error((error as Error).message)
-  process.exitCode = 1
 }

@@ -1,10 +1,12 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createApp } from '@plant-store/api/src/app.ts'
 import { ApiSettings } from '@plant-store/api/src/settings.ts'
+import type { Field } from '@plant-store/shared/plant/fields.ts'
+import { PLANT_EXAMPLES, PLANT_FIELDS, textsOf } from '@plant-store/shared/plant/plant.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
-import { parse, stringify } from 'yaml'
+import { parse, parseDocument, stringify } from 'yaml'
 import { root } from './places.mjs'
 
 /** Settings without a default; the app does not use them. */
@@ -37,5 +39,108 @@ export async function defaultDescription(): Promise<string> {
   return `# Written by \`npm run describe\`.\n${text}`
 }
 
-// `npm run describe` writes the file; a test compares it with the service.
-if (import.meta.main) writeFileSync(join(root, 'docs', 'openapi.yaml'), await defaultDescription())
+const { fields } = PLANT_FIELDS
+const [full, bare] = [PLANT_EXAMPLES.full, PLANT_EXAMPLES.bare].map(textsOf)
+/** Well-formed Unicode, for engines that match code points and for those that match UTF-16 units. */
+const WELL_FORMED = '^[^\\uD800-\\uDFFF]*(?:[\\uD800-\\uDBFF][\\uDC00-\\uDFFF][^\\uD800-\\uDFFF]*)*$'
+const STRINGS = /\[\n\s*("[^"]*"(?:,\n\s*"[^"]*")*)\n\s*\]/g
+
+/** The documents with parts that derive from the fields of a plant. */
+const DERIVED: Record<string, (written: string) => string> = {
+  'schemas/plant-created.v1.schema.json'(written) {
+    const schema = JSON.parse(written)
+    const required = fields.filter(({ presence }) => presence === 'required').map(({ name }) => name)
+    schema.required = ['id', ...required]
+    schema.properties = {
+      id: schema.properties.id,
+      ...Object.fromEntries(fields.map((field) => [field.name, schemaOf(field)])),
+    }
+    schema.examples = [
+      { id: '42', ...full },
+      { id: '-9223372036854775808', ...bare },
+    ]
+    const text = JSON.stringify(schema, null, 2)
+    return `${text.replace(STRINGS, (_, strings) => `[${strings.replace(/\n\s*/g, ' ')}]`)}\n`
+  },
+
+  'asyncapi.yaml'(written) {
+    const document = parseDocument(written)
+    for (const [message, example, payload] of [
+      ['PlantStored', 0, { id: '42', ...full }],
+      ['PlantCreated', 0, { id: '42', ...full }],
+      ['PlantCreated', 1, { id: '9007199254740993', ...bare }],
+    ] as const)
+      document.setIn(['components', 'messages', message, 'examples', example, 'payload'], payload)
+    return document.toString({ lineWidth: 0 })
+  },
+
+  'reference/events.md': marked([
+    '| field | | value |',
+    '|---|---|---|',
+    '| `id` | required | a string: the same text as the key |',
+    ...fields.map((field) => {
+      const { name, presence, isLater } = field
+      const others = isLater ? '; any other value is ignored' : '; `null` is invalid'
+      return presence === 'required'
+        ? `| \`${name}\` | required | ${wordsOf(field)} |`
+        : `| \`${name}\` | optional | ${wordsOf(field)}${others} |`
+    }),
+  ]),
+
+  'reference/http-api.md': marked(
+    fields
+      .filter(({ presence }) => presence !== 'announced')
+      .map(({ name, presence, schema }) => {
+        const { maxLength, enum: values } = schema as Limits
+        const text = `Unicode text of 0 to ${maxLength?.toLocaleString('en')} code points`
+        const value = values === undefined ? (maxLength === undefined ? 'any int64, exact' : text) : oneOf(values)
+        return `- \`${name}\`${presence === 'required' ? '' : ', optional'}: ${value}.`
+      }),
+  ),
+}
+
+type Limits = { maxLength?: number; enum?: string[]; description: string }
+
+/** The schema of a field in a payload. */
+function schemaOf(field: Field): object {
+  const { maxLength, enum: values, description } = field.schema as Limits
+  const described = { description: `${description}: ${wordsOf(field)}.` }
+  const examples = field.examples.map(String)
+  if (field.isLater) return { ...described, examples }
+  if (values !== undefined) return { ...described, enum: values }
+  if (maxLength === undefined) return { ...described, $ref: '#/properties/id', examples }
+  return { ...described, type: 'string', maxLength, pattern: WELL_FORMED, examples }
+}
+
+/** The values of a field in a payload, in words. */
+function wordsOf({ schema }: Field): string {
+  const { maxLength, enum: values } = schema as Limits
+  if (values !== undefined) return oneOf(values)
+  if (maxLength === undefined) return 'a string: an int64 in canonical decimal, like the key'
+  return `a string of 0 to ${maxLength.toLocaleString('en')} Unicode code points`
+}
+
+const oneOf = (values: readonly string[]) => `one of ${values.map((value) => `\`"${value}"\``).join(', ')}`
+
+/** Replaces the lines between the markers of the fields. */
+function marked(lines: readonly string[]) {
+  return (written: string): string => {
+    const [before, after, ...more] = written.split(/(?<=<!-- fields -->\n)[\s\S]*(?=<!-- \/fields -->)/)
+    if (after === undefined || more.length > 0) throw new Error('a document must have the markers of the fields once')
+    return `${before}${lines.join('\n')}\n${after}`
+  }
+}
+
+/** The documents that `npm run describe` writes, by path, as they are and as they should be. */
+export async function describedDocuments(): Promise<{ path: string; written: string; text: string }[]> {
+  const openapi = await defaultDescription()
+  return Object.entries<(written: string) => string>({ 'openapi.yaml': () => openapi, ...DERIVED }).map(
+    ([name, derive]) => {
+      const path = join(root, 'docs', name)
+      const written = readFileSync(path, 'utf8')
+      return { path, written, text: derive(written) }
+    },
+  )
+}
+
+if (import.meta.main) for (const { path, text } of await describedDocuments()) writeFileSync(path, text)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseTokenEntries, parseTokenFile } from '@plant-store/shared/access/token-entry.ts'
+import { exampleBody, PLANT_EXAMPLES } from '@plant-store/shared/plant/plant.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { digestOf, storedToken, TOKEN_PATTERN, TOKEN_RULE } from './launch/token.ts'
 import { describe, Failure } from './processes/failure.mjs'
@@ -58,6 +59,6 @@ This one was created; it is stored in the volume "tokens":
   token  ${token}
 
 Create a plant, as soon as the api is healthy (in a POSIX shell):
-  curl -i ${url}/plants ${auth} -H 'content-type: application/json' -d '{"id":1,"name":"Monstera deliciosa","tag":"indoor"}'
+  curl -i ${url}/plants ${auth} -H 'content-type: application/json' -d '${exampleBody(PLANT_EXAMPLES.full)}'
 `
 }

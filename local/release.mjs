@@ -8,7 +8,7 @@ import { describe, Failure } from './processes/failure.mjs'
 // CHANGELOG.md about it.
 
 const CHART = 'deploy/helm/plant-store/Chart.yaml'
-const CONTRACTS = ['docs/openapi.yaml', 'docs/asyncapi.yaml']
+const EVENTS = 'docs/asyncapi.yaml'
 const TAG = /^v(\d+\.\d+\.\d+)$/
 
 /**
@@ -32,7 +32,7 @@ export function releaseNotes(tag, read) {
   const chart = read(CHART)
   for (const field of chart === undefined ? [] : ['version', 'appVersion'])
     compare(CHART, field, new RegExp(`^${field}: *"?([^"\\s]+)`, 'm').exec(chart ?? '')?.[1])
-  for (const contract of CONTRACTS) compare(contract, 'version', /^ {2}version: (.*)/m.exec(read(contract) ?? '')?.[1])
+  compare(EVENTS, 'version', /^ {2}version: (.*)/m.exec(read(EVENTS) ?? '')?.[1])
   const changelog = read('CHANGELOG.md') ?? ''
   const notes = sectionOf(changelog, version)
   if (!notes) problems.push(`CHANGELOG.md says nothing under [${version}]`)

@@ -18,10 +18,7 @@ type Component = {
 }
 type Bill = { components: Component[]; dependencies: { ref: string; dependsOn: string[] }[] }
 
-/**
- * The bill of the services, plantctl and the consumer library. `npm sbom --omit=dev` would also omit what is shipped,
- * if development needs it, too.
- */
+/** The bill of all that is shipped. `npm sbom --omit=dev` would omit what development needs, too. */
 export function billOfMaterials(): Bill {
   const options = { cwd: root, timeout: TIMEOUT_MS, maxBuffer: MAX_BYTES }
   const bill: Bill = JSON.parse(execFileSync('npm', ['sbom', '--sbom-format=cyclonedx'], options).toString())

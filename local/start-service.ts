@@ -54,7 +54,8 @@ function environmentOf(name: ServiceKind): NodeJS.ProcessEnv {
 function settingsOfRun(run: Run, own: NodeJS.ProcessEnv) {
   const { kafkaBrokers, redisUrl, storeSettings, topic, partitions, table } = run
   const settings = Object.entries({ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...storeSettings })
-  const isOther = (name: string) => (name.startsWith('KAFKA_') ? own.KAFKA_BROKERS : namesRedis(own))
+  const isOther = (name: string) =>
+    (name.startsWith('KAFKA_') && own.KAFKA_BROKERS) || (name.startsWith('REDIS_') && namesRedis(own))
   return {
     ...Object.fromEntries(settings.filter(([name]) => !isOther(name))),
     PLANTS_TOPIC: topic,

@@ -115,7 +115,9 @@ async function run(settings: Settings, progress: Progress, stop: AbortSignal, st
   }
   try {
     const { settingsOf, dockerProject } = await bringUp(launch, AbortSignal.any([stop, gaveUp.signal]))
-    const { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...storeSettings } = settingsOf('plantctl')
+    const { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...others } = settingsOf('plantctl')
+    const { EVENT_SOURCE } = process.env
+    const storeSettings = EVENT_SOURCE ? { ...others, EVENT_SOURCE } : others
     const addresses = { ...urlsOf(settings), kafkaBrokers, redisUrl, storeSettings, dockerProject }
     publish = () => writeRun(localDir, { ...addresses, token, topic, partitions, table, pids })
     publish()

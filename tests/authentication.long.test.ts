@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
 import { AUDIENCE, ISSUER, openIssuer } from './support/issuer.ts'
 import { openPlantStore, type RunningApi } from './support/plant-store.ts'
@@ -24,15 +24,12 @@ const ATTRIBUTES = {
 
 let api: RunningApi
 let issuer: Awaited<ReturnType<typeof openIssuer>>
-const closers: (() => Promise<void>)[] = []
 /** Every token that was sent. */
 const sent = new Set<string>()
 
 beforeAll(async () => {
   issuer = await openIssuer()
-  closers.push(issuer.end)
   const store = await openPlantStore()
-  closers.push(store.end)
   const entries = Object.entries(TOKENS).map(
     ([label, token]) => `${label}:${digestOf(token).toString('hex')}${ATTRIBUTES[label as keyof typeof ATTRIBUTES]}`,
   )
@@ -44,9 +41,10 @@ beforeAll(async () => {
     }),
     store.startProjector(),
   ])
-})
-afterAll(async () => {
-  for (const close of closers.reverse()) await close()
+  return async () => {
+    await store.end()
+    await issuer.end()
+  }
 })
 
 function bearer(token: string): { authorization: string } {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { freePort } from '../local/processes/port.ts'
 import { startProcess } from '../local/processes/process.ts'
-import { type ClientResponse, idsWhile, onConnections, readPlant, send } from './support/client.ts'
+import { type ClientResponse, readPlant, send, untilStopped } from './support/client.ts'
 import { findPrograms } from './support/debian-package.ts'
 import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, type RunningApi } from './support/plant-store.ts'
@@ -39,7 +39,6 @@ it.runIf(programs !== undefined)(
     const agent = new Agent({ keepAlive: true, localAddress: CLIENT })
     onTestFinished(() => agent.destroy())
 
-    let isOver = false
     let done = 0
     let repeated = 0
 
@@ -62,11 +61,7 @@ it.runIf(programs !== undefined)(
         await delay(1_000 * Number(response?.headers['retry-after'] ?? 1))
       }
     }
-    const creates = onConnections(
-      CONNECTIONS,
-      idsWhile(() => !isOver),
-      create,
-    )
+    const creates = untilStopped(CONNECTIONS, create)
     for (const [n, port] of [...ports, ...ports].entries()) {
       await untilMore()
       const old = apis[n % ports.length]
@@ -78,8 +73,7 @@ it.runIf(programs !== undefined)(
       // nginx uses it again, so the other one may end.
       await vi.waitFor(async () => expect(await createsOf(started)).toBeGreaterThan(0), { timeout: 10_000 })
     }
-    isOver = true
-    const responses = await creates
+    const responses = await creates.stop()
     console.log(`${responses.length} creates, ${repeated} requests repeated`)
     expect(responses.filter((response) => response?.status !== 200)).toEqual([])
 

@@ -1,38 +1,21 @@
 import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createPlant, errorOf, idsFrom, onConnections, readPlant } from './support/client.ts'
-import {
-  appendCompressed,
-  appendUndecodable,
-  compressedRecords,
-  keepCompression,
-} from './support/compressed-records.ts'
+import { appendUndecodable, keepCompression } from './support/compressed-records.ts'
 import { createPlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import { untilNotice, untilNotReady, untilReady } from './support/readiness.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
-const COMPRESSED = idsFrom(1, 400)
 const OUTCOME_UNKNOWN = 50302
 
-it('batches of each codec are read; one that cannot be decoded stops only its partition, and each program names it', async () => {
-  const store = await createPlantStore(stores)
+it('a batch that cannot be decoded stops only its partition, and each program names it', async () => {
+  const store = await createPlantStore()
   await keepCompression(store)
-  // Each plant is in the partition of its id, next to those that are not.
-  for (const [index, one] of compressedRecords.entries())
-    await appendCompressed(store.topic, index % store.partitions, one)
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const plantctl = (...args: string[]) => startPlantctl(args, store.environment).ended
-  const reads = await onConnections(8, COMPRESSED, async (id) => (await readPlant(api.url, id))?.body)
-  expect(reads.map((body) => (body as { name: string }).name).sort()).toEqual(
-    COMPRESSED.map((id) => `plant ${id}`).sort(),
-  )
-  expect(await plantctl('verify')).toMatchObject({ code: 0 })
-  expect((await plantctl('export')).stdout.match(/"name":"plant /g)).toHaveLength(COMPRESSED.length)
-  expect(await plantctl('rebuild')).toMatchObject({ code: 0 })
-
   const partitionOfId = (id: bigint) => partitionOf(Buffer.from(String(id)), store.partitions)
   const damaged = 2 as Partition
+  await onConnections(4, idsFrom(0, 30), (id) => createPlant(api.url, id, `plant ${id}`))
   await appendUndecodable(store.topic, damaged)
   const reason = /^partition 2 cannot be read from offset \d+ on: .* Make another replica the leader, or restore/
   await Promise.all([untilNotice(api, reason), untilNotReady(projector, reason)])
@@ -46,8 +29,7 @@ it('batches of each codec are read; one that cannot be decoded stops only its pa
   }
   const others = created.filter(({ id }) => partitionOfId(id) !== damaged)
   expect(others.length).toBeLessThan(created.length)
-  for (const { id } of [...others, ...COMPRESSED.map((id) => ({ id }))])
-    expect((await readPlant(second.url, id))?.status).toBe(200)
+  for (const { id } of others) expect((await readPlant(second.url, id))?.status).toBe(200)
 
   // A projector commits what it waits for.
   await vi.waitFor(async () => {

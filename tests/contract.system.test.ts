@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { readPlant, send } from './support/client.ts'
 import { consumeInto } from './support/consumed-plants.ts'
 import { openPlantStore, type PlantStore, type RunningApi } from './support/plant-store.ts'
@@ -7,10 +7,10 @@ let store: PlantStore
 let api: RunningApi
 
 beforeAll(async () => {
-  store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+  store = await openPlantStore()
   ;[api] = await Promise.all([store.startApi(), store.startProjector()])
+  return store.end
 })
-afterAll(() => store.end())
 
 const json = { 'content-type': 'application/json' }
 const post = (body: string, headers: Record<string, string> = json) =>
@@ -33,22 +33,6 @@ describe('creating and reading', () => {
     expect((await post('{"id":3,"name":"x","tag":""}'))?.body).toEqual({ name: 'x', tag: '' })
     expect((await readPlant(api.url, 2n))?.body).toEqual({ name: '' })
     expect((await readPlant(api.url, 3n))?.body).toEqual({ name: 'x', tag: '' })
-  })
-
-  it('responds with the place of a created plant, and with 304 to a client that has it', async () => {
-    const created = await post('{"id":40,"name":"Ivy"}')
-    const place = `${api.url}${created?.headers.location}`
-    const missing = await send(place.replace('40', '41'), { headers: { 'if-none-match': '*' } })
-    expect(missing).toMatchObject({ status: 404, headers: { 'cache-control': 'no-store' } })
-    const read = await send(place, {})
-    expect(read).toMatchObject({ status: 200, body: { name: 'Ivy' }, headers: { vary: 'Authorization' } })
-    const headers = { 'if-none-match': String(read?.headers.etag) }
-    for (const method of ['GET', 'HEAD']) {
-      const kept = await send(place, { method, headers })
-      expect(kept).toMatchObject({ status: 304, text: '', headers: { etag: read?.headers.etag } })
-      expect(kept?.headers['plants-position']).toBe(created?.headers['plants-position'])
-    }
-    expect(await send(place, { headers: { ...headers, authorization: 'Bearer wrong' } })).toMatchObject({ status: 401 })
   })
 
   it('responds to a retry with the same Idempotency-Key as to the first request', async () => {

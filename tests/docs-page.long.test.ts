@@ -1,5 +1,5 @@
 import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
@@ -12,18 +12,16 @@ const isPossible = hasBrowser('The page /docs')
 
 let api: RunningApi
 let browser: Browser
-const closers: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
   if (!isPossible) return
   const store = await openPlantStore()
-  closers.push(store.end)
   ;[api] = await Promise.all([store.startApi(), store.startProjector()])
   browser = await openBrowser()
-  closers.push(() => browser.close())
-})
-afterAll(async () => {
-  for (const close of closers.reverse()) await close()
+  return async () => {
+    await browser.close()
+    await store.end()
+  }
 })
 
 it.runIf(isPossible)(

@@ -1,12 +1,12 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import type { Browser, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hasBrowser, openBrowser } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
+import { listen } from './support/listen.ts'
 import { createPlantStore, type RunningApi, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
@@ -115,12 +115,7 @@ function certificateOf(api: RunningApi): Promise<string | undefined> {
 /** Serves an empty page; returns its origin. */
 async function servePage(): Promise<string> {
   const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end('<p>'))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listen(server)}`
 }
 
 async function openPage(browser: Browser, origin: string): Promise<Page> {

@@ -10,7 +10,7 @@ import {
 } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { reapplyParked } from '../plantctl/src/commands/parked/parked-records.ts'
 import { openLateRows } from '../plantctl/src/commands/parked-reapply.ts'
 import { rebuildStore } from '../plantctl/src/rebuild/open-rebuild.ts'
@@ -59,10 +59,7 @@ const upgrades: [string, (store: PlantStore) => Promise<void>][] = [
 it.each(upgrades)(
   'ids of a version that a release does not know stay claimed; their plants are then %s by a release that knows it',
   async (_how, upgrade) => {
-    const store = await createPlantStore({
-      kafkaBrokers: inject('kafkaBrokers'),
-      redisUrl: inject('redisUrl'),
-    })
+    const store = await createPlantStore()
     const appender = createAppender(store.kafka, store.topic)
     onTestFinished(appender.close)
     await appender.append(claims(store.partitions))
@@ -84,7 +81,7 @@ it.each(upgrades)(
     const newer = await readTruth(store, newerReader(store))
     expect(newer.states.map(ownersOf)).toEqual(older.states.map(ownersOf))
     expect(reasonsOf(newer.states)).toEqual([])
-    const redis = openRedis(inject('redisUrl'))
+    const redis = openRedis()
     const stored = allPartitions(store.partitions).map((p) => readStoredPartition(redis, store.topic, p))
     expect(await Promise.all(stored)).toEqual(
       newer.states.map((state) => asStored(state, state.checkpoint, store.partitions)),

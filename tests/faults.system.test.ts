@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it, vi } from 'vitest'
-import { type Create, createPlant, errorOf, idsFrom, idsWhile, onConnections, readPlant } from './support/client.ts'
+import { type Create, createPlant, errorOf, idsFrom, readPlant } from './support/client.ts'
+import { startCreates } from './support/endless-creates.ts'
 import { openTransactional } from './support/other-producers.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore, startPlantStore } from './support/plant-store.ts'
@@ -16,38 +17,13 @@ const RECOVERY_MS = 60_000
 // A change of settings replaces all of them.
 const KEPT_SETTINGS = { 'retention.ms': '-1', 'retention.bytes': '-1' }
 
-it('kill -9 of the projector: creates continue, and the next projector catches up', async () => {
-  const { store, api, projector } = await startPlantStore()
-  const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
-  const before = await onConnections(16, idsFrom(0, 1_000), create)
-
-  process.kill(projector.pid, 'SIGKILL')
-  await projector.exited
-  const whileAway = await onConnections(16, idsFrom(1_000, 2_000), create)
-  await store.startProjector()
-  const afterwards = await onConnections(16, idsFrom(3_000, 1_000), create)
-
-  const creates = [...before, ...whileAway, ...afterwards]
-  expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
-  await expectReadModelToEqual(await readTruth(store), store)
-})
-
 it('kill -9 of an api under load: every 200 it sent is in the log', async () => {
   const { store, api } = await startPlantStore()
-  let alive = true
-  const creates: Create[] = []
-  const clients = onConnections(
-    64,
-    idsWhile(() => alive),
-    async (id) => {
-      creates.push(await createPlant(api.url, id, `plant ${id}`))
-    },
-  )
-  await vi.waitFor(() => expect(creates.length).toBeGreaterThan(3_000), { timeout: RECOVERY_MS, interval: 5 })
+  const load = startCreates(api.url)
+  await load.untilMore(3_000)
   process.kill(api.pid, 'SIGKILL')
   await api.exited
-  alive = false
-  await clients
+  const creates = await load.stop()
 
   expect(creates.filter(({ response }) => response === undefined).length).toBeGreaterThan(0)
   const truth = await readTruth(store)
@@ -62,22 +38,11 @@ it('kill -9 of an api under load: every 200 it sent is in the log', async () => 
 it('kill -9 of the broker: every response is true, and creates resume', async () => {
   const kafka = await startOwnKafka()
   const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers })
-  const creates: Create[] = []
-  let back = false
-  let resumed = 0
-  const clients = onConnections(
-    16,
-    idsWhile(() => resumed < 1_000),
-    async (id) => {
-      const create = await createPlant(api.url, id, `plant ${id}`)
-      creates.push(create)
-      if (back && create.response?.status === 200) resumed++
-    },
-  )
-  await vi.waitFor(() => expect(creates.length).toBeGreaterThan(1_000), { timeout: RECOVERY_MS })
+  const load = startCreates(api.url)
+  await load.untilMore(1_000)
   await kafka.crashAndStartAgain()
-  back = true
-  await clients
+  await load.untilMore(1_000)
+  const creates = await load.stop()
 
   const truth = await readTruth(store)
   expectResponsesToBeTrue(creates, truth)

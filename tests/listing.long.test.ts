@@ -1,12 +1,9 @@
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { createPlant, idsFrom, onConnections, readPlant, send } from './support/client.ts'
-import { EDGE_IDS } from './support/generated-plants.ts'
 import { type Item, listAll, listPage } from './support/listing.ts'
-import { newEvent } from './support/new-events.ts'
-import { createPlantStore, startPlantStore } from './support/plant-store.ts'
-import { appendTo } from './support/topic.ts'
-import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
+import { createPlantStore } from './support/plant-store.ts'
+import { readTruth, type Truth } from './support/truth.ts'
 
 /** In each partition a list begins as the log does: nothing skipped, repeated, invented or in another order. */
 function expectPrefix(items: readonly Item[], { states }: Truth): void {
@@ -85,32 +82,4 @@ it('a list and a read with consistency tokens reflect all of them, on another in
     const body = { error: 50303, message: expect.stringContaining('0-999999') }
     expect(response).toMatchObject({ status: 503, body, headers: { 'retry-after': '1' } })
   }
-})
-
-it('the ids of a list are exact at the ends of int64, and a list may be empty', async () => {
-  const { api } = await startPlantStore()
-  const empty = await listPage(api.url)
-  expect(empty.text).toBe('{"items":[]}')
-  expect(empty.headers).not.toHaveProperty('plants-position')
-
-  await createPlant(api.url, 2n ** 63n - 1n, '\u0000"🌱')
-  const { text } = await listPage(api.url)
-  expect(text).toBe('{"items":[{"id":9223372036854775807,"name":"\\u0000\\"🌱","tag":"test"}]}')
-  for (const id of EDGE_IDS) await createPlant(api.url, id, `plant ${id}`)
-  const ids = (await listAll([api.url], 3)).map(({ id }) => id)
-  expect(new Set(ids)).toEqual(new Set(EDGE_IDS))
-  expect(ids).toHaveLength(EDGE_IDS.length)
-})
-
-it('a claim that this release cannot read is not among the items, and its id is reported', async () => {
-  const { store, api } = await startPlantStore()
-  const record = (id: bigint) => newEvent(id, store.partitions)
-  const unreadable = record(2n ** 63n - 1n)
-  unreadable.headers['content-type'] = Buffer.from('application/json; version=9')
-  await appendTo(store, [record(1n), unreadable, record(2n)])
-  await expectReadModelToEqual(await readTruth(store), store)
-
-  const { page, text } = await listPage(api.url)
-  expect(new Set(page.items.map(({ id }) => id))).toEqual(new Set([1n, 2n]))
-  expect(text).toContain('"unreadable":[9223372036854775807]')
 })

@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
@@ -24,19 +24,17 @@ let store: PlantStore
 let api: RunningApi
 let projector: RunningService
 let browser: Browser
-const closers: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
   if (!isPossible) return
   store = await openPlantStore()
-  closers.push(store.end)
   await createTableTopic(store)
   ;[api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   browser = await openBrowser()
-  closers.push(() => browser.close())
-})
-afterAll(async () => {
-  for (const close of closers.reverse()) await close()
+  return async () => {
+    await browser.close()
+    await store.end()
+  }
 })
 
 /** Resolves when the sentence on top of the page is this. */

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createPlant, errorOf, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
@@ -150,32 +149,5 @@ describe('a client that does not read', () => {
     const patient = openRaw(api.url)
     patient.write(waiting())
     await vi.waitFor(() => expect(bodiesOf(patient)).toEqual([COVERAGE_GAP]), 10_000)
-  })
-})
-
-describe('a limit of requests a minute', () => {
-  const entry = (caller: string, token: string) => `${caller}:${digestOf(token).toString('hex')}`
-  const as = (token: string) => ({ authorization: `Bearer ${token}` })
-
-  it('applies to each caller, whichever of its tokens it uses', async () => {
-    const store = await createPlantStore()
-    const api = await store.startApi({
-      RATE_LIMIT_PER_MINUTE: '5',
-      PLANT_STORE_TOKEN_DIGESTS: [entry('ann', 'old'), entry('ann', 'new'), entry('bob', 'b')].join(','),
-    })
-    const statusesOf = async (token: string, times: number) => {
-      const statuses: (number | undefined)[] = []
-      for (let n = 0; n < times; n++) statuses.push((await readPlant(api.url, 1n, as(token)))?.status)
-      return statuses
-    }
-    expect(await statusesOf('nobody', 10)).toEqual(Array(10).fill(401))
-    expect(await statusesOf('old', 3)).toEqual([404, 404, 404])
-    expect(await statusesOf('new', 4)).toEqual([404, 404, 429, 429])
-    expect(await statusesOf('bob', 1)).toEqual([401])
-    expect(await statusesOf('b', 1)).toEqual([404])
-    const refused = await readPlant(api.url, 1n, as('old'))
-    expect(refused?.body).toEqual({ error: 42900, message: expect.stringContaining('too many requests') })
-    expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(0)
-    expect(Number(refused?.headers['retry-after'])).toBeLessThanOrEqual(60)
   })
 })

@@ -1,31 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it, vi } from 'vitest'
 import { followLog } from './support/followed-log.ts'
 import { newEvent } from './support/new-events.ts'
-import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
-import { type Ended, startPlantctl } from './support/plantctl.ts'
-import { appendRow, WITH_TABLE } from './support/plants-table.ts'
+import { createPlantStore, type PlantStore } from './support/plant-store.ts'
+import { startPlantctl } from './support/plantctl.ts'
+import { appendRow, expectTableVerified, WITH_TABLE } from './support/plants-table.ts'
 import { untilReady } from './support/readiness.ts'
-import { asStored, readStoredPartition } from './support/stored-partition.ts'
 import { appendTo, createTableTopic } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
 const WAIT_MS = 30_000
 
-const runIn = ({ environment }: PlantStore, ...args: string[]): Promise<Ended> => startPlantctl(args, environment).ended
-
 /** Folds the log into the read model like a release that cannot read the records at some offsets. */
 async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) => boolean): Promise<Truth> {
-  const { checkpoints, delivered, follower } = followLog(store)
-  const { ends } = await checkTopic(store.kafka, store)
-  await vi.waitFor(
-    () => expect(ends.map((_, p) => checkpoints.get(p as Partition)?.offset)).toEqual(ends.map((end) => end - 1)),
-    WAIT_MS,
-  )
+  const { delivered, follower, untilAtEnd } = followLog(store)
+  await untilAtEnd()
   await follower.close()
   for (const { partition, records, next, from } of delivered) {
     const older = records.map((record) => {
@@ -37,48 +29,6 @@ async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) =>
   }
   return readTruth(store)
 }
-
-/** The contents of the live generation of each partition. */
-function readStored({ topic, partitions }: PlantStore) {
-  const redis = openRedis()
-  return Promise.all(allPartitions(partitions).map((partition) => readStoredPartition(redis, topic, partition)))
-}
-
-it('records that an older release could not read are applied while the projector runs, and the fold of the log is served', async () => {
-  const upgraded = await createPlantStore()
-  const plant = (id: bigint) => newEvent(id, upgraded.partitions)
-  const ids = Array.from({ length: 600 }, (_, n) => BigInt(n % 500))
-  await appendTo(upgraded, ids.map(plant))
-  const { states, records } = await applyAsOlder(upgraded, (offset) => offset % 3 === 0)
-  expect(records).toBe(600)
-  expect((await runIn(upgraded, 'status')).stdout).toMatch(/2\d\d records parked/)
-  await upgraded.startProjector()
-
-  const dry = await runIn(upgraded, 'parked', 'reapply', '--dry-run', '--json')
-  const { looked, ...others } = JSON.parse(dry.stdout)
-  expect(others).toEqual({ dryRun: true, placed: looked, renamed: 0, kept: 0, needRebuild: [] })
-  const position = (await readStored(upgraded)).flatMap(({ parked }, partition) =>
-    [...parked.keys()].map((offset) => `${partition}-${offset}`),
-  )
-  expect(position).toHaveLength(looked)
-  expect((await runIn(upgraded, 'parked', 'show', position[0] as string)).stdout).toMatch(
-    /reads it: plant \d+. Run plantctl parked reapply to apply it/,
-  )
-
-  const later = ids.map((id) => plant(id + 400n))
-  const [placed] = await Promise.all([runIn(upgraded, 'parked', 'reapply', '--json'), appendTo(upgraded, later)])
-  expect(placed.code).toBe(0)
-  expect(JSON.parse(placed.stdout)).toMatchObject({ dryRun: false, looked, placed: looked })
-  const truth = await readTruth(upgraded)
-  await expectReadModelToEqual(truth, upgraded)
-  expect(await readStored(upgraded)).toEqual(
-    truth.states.map((state) => asStored(state, state.checkpoint, upgraded.partitions)),
-  )
-  for (const [partition, { plants }] of states.entries()) {
-    for (const [id, { offset }] of plants) expect(truth.states[partition]?.plants.get(id)?.offset).toBe(offset)
-  }
-  expect((await runIn(upgraded, 'parked', 'reapply')).stdout).toBe('No parked records.\n')
-})
 
 it('parked records get their rows in the table, though the command is killed and run again', async () => {
   const store = await createPlantStore()
@@ -122,6 +72,5 @@ it('parked records get their rows in the table, though the command is killed and
 
   await appendTo(store, [5_000n, 5_001n, 5_002n].map(plant))
   await expectReadModelToEqual(await readTruth(store), store)
-  const { code, stdout } = await startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^no difference: /)])
+  await expectTableVerified(store)
 })

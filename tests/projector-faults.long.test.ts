@@ -21,7 +21,6 @@ import { recreateTopic } from './support/recreated-topic.ts'
 import { dumpKeys } from './support/stored-partition.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const HANGS_AT_MOST_MS = 60_000
 const WAIT = { timeout: 60_000, interval: 20 }
 
 /** Ids from here on are no one else's. */
@@ -80,44 +79,6 @@ it('a Redis that is full, cannot save or is a replica: creates continue, /readyz
     await untilReady(projector, api)
   }
   const creates = await load.stop()
-  expect(notCreated(creates)).toEqual([])
-  await expectTruth(store, creates)
-})
-
-it('a Redis that hangs and then runs the old commands: projector and api recover', async () => {
-  const own = await startOwnRedis()
-  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
-  const redis = openRedis(own.url)
-  const load = startCreates(api.url)
-  await load.untilMore(300)
-  await redis.client('PAUSE', HANGS_AT_MOST_MS, 'WRITE')
-  await Promise.all([untilNotReady(projector, /timed out/), untilNotReady(api, /timed out/)])
-  await redis.client('UNPAUSE')
-  await untilReady(projector, api)
-  await load.untilMore(300)
-  await expectTruth(store, await load.stop())
-})
-
-it('a Redis that restarts with an old snapshot, after a long load, is brought up to date', async () => {
-  const own = await startOwnRedis({ more: { 'key-load-delay': '20000' } })
-  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
-  const redis = openRedis(own.url)
-  const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
-  const before = await onConnections(16, idsFrom(0, 300), create)
-  // Redis responds only now and then while it loads, after a number of bytes: so it has to hold some.
-  for (let n = 0; n < 200; n++) await redis.set(`other-${n}`, randomBytes(100_000))
-  await redis.save()
-  const after = await onConnections(16, idsFrom(300, 300), create)
-  await expectTruth(store, [...before, ...after])
-
-  const back = own.crashAndStartAgain()
-  await untilNotReady(projector, /redis: connected, but not ready: it is loading its data/)
-  await back
-  const reads = await onConnections(16, idsFrom(0, 600), (id) => readPlant(api.url, id))
-  expect(reads.filter((response) => response?.status !== 200 && response?.status !== 503)).toEqual([])
-  await untilReady(projector, api)
-  const last = await onConnections(16, idsFrom(600, 100), create)
-  const creates = [...before, ...after, ...last]
   expect(notCreated(creates)).toEqual([])
   await expectTruth(store, creates)
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runCommand } from '../local/processes/command.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
@@ -64,7 +64,7 @@ it.each([
   ],
   ['a token that no request could carry', { PLANT_STORE_TOKEN: 'two words' }, /PLANT_STORE_TOKEN: expected/],
   [
-    'a file that can not be read',
+    'a file that cannot be read',
     { PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: '/nowhere' },
     /my-digests cannot be read.*ENOENT/,
   ],
@@ -80,4 +80,23 @@ it('refuses a file that is cut off', async () => {
   const { code, output } = await provideTokens({ PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: mounted })
   expect(code).toBe(1)
   expect(output).toMatch(/my-digests does not end with a line break/)
+})
+
+describe('the step before, which creates the topics,', () => {
+  async function createTopic(...args: string[]) {
+    const createTopics = new URL('../local/create-topic.ts', import.meta.url).pathname
+    const env = { PATH: process.env.PATH, KAFKA_BROKERS: '127.0.0.1:1' }
+    return runCommand(process.execPath, [createTopics, ...args], { env, timeoutMs: LIMIT_MS })
+  }
+
+  it('names the Kafka that is not reachable', async () => {
+    const output = 'Kafka at 127.0.0.1:1 is not reachable: check that it runs and that KAFKA_BROKERS is right\n'
+    expect(await createTopic()).toMatchObject({ code: 1, output })
+  })
+
+  it('explains its options, and refuses others', async () => {
+    expect(await createTopic('--help')).toMatchObject({ code: 0, output: expect.stringContaining('--wait  waits') })
+    const output = 'Unknown arguments: --wiat. The options are --wait and --help.\n'
+    expect(await createTopic('--wiat')).toMatchObject({ code: 1, output })
+  })
 })

@@ -1,11 +1,13 @@
-import { expect, it, onTestFinished, vi } from 'vitest'
-import { createPlantStore, openRedis } from './support/plant-store.ts'
-import { contentOf, expectNothingLeft, expectRun, fill, generationsOf, run } from './support/rebuilt-store.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
+import { expect, it, vi } from 'vitest'
+import { newEvent } from './support/new-events.ts'
+import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { startPlantctl } from './support/plantctl.ts'
 import { startSteadyLoad } from './support/steady-load.ts'
+import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 
 const WAIT_MS = 60_000
-const PROBLEMS = 3
 
 it('a rebuild under full load causes no failed or wrong response, and serves the fold of the log', async () => {
   const store = await createPlantStore()
@@ -13,7 +15,6 @@ it('a rebuild under full load causes no failed or wrong response, and serves the
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   const before = await generationsOf(store)
   const load = startSteadyLoad([first.url, second.url])
-  onTestFinished(load.stop)
   await vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(500), WAIT_MS)
   const createsBefore = load.done.creates
   await expectRun(store, 'rebuild')
@@ -30,22 +31,31 @@ it('a rebuild under full load causes no failed or wrong response, and serves the
   await expectNothingLeft(store)
 })
 
-it('a lost Redis is filled with --from-empty without a projector, and refused without the option', async () => {
-  const store = await createPlantStore()
-  await fill(store, 3_000)
-  const projector = await store.startProjector()
-  const truth = await readTruth(store)
-  await expectReadModelToEqual(truth, store)
-  const before = await contentOf(store)
-  await projector.stop({ graceMs: 10_000 })
-  const redis = openRedis()
-  await redis.del(...(await redis.keys(`{${store.topic}:*`)))
+/** Runs a plantctl command that has to succeed. */
+async function expectRun({ environment }: PlantStore, command: string): Promise<void> {
+  const { code, stdout, stderr } = await startPlantctl([command], environment).ended
+  expect(code, stdout + stderr).toBe(0)
+}
 
-  const refused = await run(store, 'rebuild')
-  expect(refused.code).not.toBe(0)
-  expect(refused.stderr).toMatch(/--from-empty/)
-  expect((await run(store, 'verify')).code).toBe(PROBLEMS)
-  await expectRun(store, 'rebuild', '--from-empty')
-  expect(await contentOf(store)).toEqual(before)
-  await expectRun(store, 'verify')
-})
+/** Appends the events of `plants` plants; every tenth id is claimed twice. */
+function fill(store: PlantStore, plants: number): Promise<void> {
+  const ids = Array.from({ length: plants }, (_, n) => BigInt(-1_000_000 - n))
+  const claimed = ids.flatMap((id) => (id % 10n === 0n ? [id, id] : [id]))
+  const events = claimed.map((id) => newEvent(id, store.partitions))
+  return appendTo(store, events)
+}
+
+/** The live generation of each partition. */
+async function generationsOf({ readModel, partitions }: PlantStore): Promise<string[]> {
+  const metas = await Promise.all(allPartitions(partitions).map((partition) => readModel.meta(partition)))
+  return metas.map(({ generation }) => generation)
+}
+
+/** Expects only keys of live generations in Redis. */
+async function expectNothingLeft(store: PlantStore): Promise<void> {
+  const redis = openRedis()
+  const live = await generationsOf(store)
+  const keys = await redis.keys(`{${store.topic}:*`)
+  const others = keys.filter((key) => !key.endsWith(':live') && !live.some((name) => key.includes(`:${name}:`)))
+  expect(others).toEqual([])
+}

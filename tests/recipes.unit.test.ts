@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
 import { root } from '../local/places.mjs'
+import { listen } from './support/listen.ts'
 
 /** The code blocks for a shell with this text, of a page of the documentation. */
 function recipesOf(page: string, part: string): string[] {
@@ -20,14 +20,9 @@ async function runRecipe(recipe: string, ...responses: RequestListener[]) {
   const server = createServer((request, response) => {
     keys.push(request.headers['idempotency-key'])
     responses[Math.min(keys.length, responses.length) - 1]?.(request, response)
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.close().closeAllConnections()
   })
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  // Some machines have no uuidgen.
-  const script = `uuidgen() { echo 0d5bc2a4; }\n${recipe.replaceAll('localhost:3000', `127.0.0.1:${port}`)}`
+  const port = await listen(server)
+  const script = recipe.replaceAll('localhost:3000', `127.0.0.1:${port}`)
   const shell = spawn('sh', ['-c', script], { env: { ...process.env, TOKEN: 'x' }, stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void shell.kill())
   const [output] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'exit')])

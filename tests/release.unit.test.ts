@@ -21,7 +21,6 @@ const FILES: Record<string, string> = {
   'package.json': '{ "version": "1.2.0", "workspaces": ["shared"] }',
   'shared/package.json': '{ "version": "1.2.0" }',
   [CHART]: 'name: plant-store\nversion: 1.2.0\nappVersion: "1.2.0"\n',
-  'docs/openapi.yaml': 'openapi: 3.1.0\ninfo:\n  title: Plant Store\n  version: 1.2.0\n',
   'docs/asyncapi.yaml': 'asyncapi: 3.0.0\ninfo:\n  version: 1.2.0\n',
   'CHANGELOG.md': CHANGELOG,
 }
@@ -42,7 +41,6 @@ it.each([
   ['shared/package.json has version 1.2.1', { 'shared/package.json': '{ "version": "1.2.1" }' }],
   [`${CHART} has version 1.1.0`, { [CHART]: 'version: 1.1.0\nappVersion: 1.2.0\n' }],
   [`${CHART} has appVersion 1.2.00`, { [CHART]: 'version: 1.2.0\nappVersion: "1.2.00"\n' }],
-  ['docs/openapi.yaml has version 1.1.0', { 'docs/openapi.yaml': 'openapi: 3.1.0\ninfo:\n  version: 1.1.0\n' }],
   ['docs/asyncapi.yaml has version undefined', { 'docs/asyncapi.yaml': 'asyncapi: 3.0.0\n' }],
   ['CHANGELOG.md says nothing under [1.2.0]', { 'CHANGELOG.md': CHANGELOG.replace('[1.2.0]', '[1.2.0-rc.1]') }],
   [
@@ -55,7 +53,7 @@ it.each([
 
 it('names everything that is to be changed at once', () => {
   expect(() => notesOf('v2.0.0')).toThrow(
-    /package.json has .*\n.*shared.*\n.*Chart.*\n.*Chart.*\n.*openapi.*\n.*asyncapi.*\n.*\[2.0.0\]/,
+    /package.json has .*\n.*shared.*\n.*Chart.*\n.*Chart.*\n.*asyncapi.*\n.*\[2.0.0\]/,
   )
 })
 

@@ -86,12 +86,14 @@ it('npm start with an external Kafka and Redis, and with a certificate, starts n
     KAFKA_BROKERS: inject('kafkaBrokers'),
     REDIS_URL: inject('redisUrl'),
     PLANTS_TOPIC: `plants-${randomUUID()}`,
+    EVENT_SOURCE: '/greenhouse',
     HTTP_TLS_CERT_FILE: cert,
     HTTP_TLS_KEY_FILE: key,
   })
   const run = await npmStart(localDir, environment, '--with', 'external')
   expect(Object.keys(run.pids).sort()).toEqual(['api', 'launcher', 'projector'])
   expect(run.dockerProject).toBeUndefined()
+  expect(run.storeSettings).toMatchObject({ EVENT_SOURCE: '/greenhouse' })
   expect(run.log()).toContain('Plant Store is ready at https://')
   expect((await createPlant(run.url, 1n, 'Monstera')).response?.status).toBe(200)
   await stopStart(run.launcher)

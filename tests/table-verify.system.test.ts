@@ -13,6 +13,7 @@ import {
   expectTableVerified,
   followTable,
   readableIn,
+  verifyTable,
   WITH_TABLE,
 } from './support/plants-table.ts'
 import { readRawRecords } from './support/raw-records.ts'
@@ -41,7 +42,7 @@ it('verify --table finds each kind of difference', async () => {
   ])
   const foreign = newEvent(777n, table.partitions)
   await appendRow(table, 50, 777n)
-  const { code, stdout } = await startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
+  const { code, stdout } = await verifyTable(store)
   expect(code).toBe(3)
   expect(stdout).toMatch(new RegExp(`partition ${foreign.partition} of the table: plant 777 is not in the log`))
   expect(stdout).toMatch(/partition \d+ of the table: plant 7 has another name: expected "plant 7", found "Weed"/)
@@ -55,8 +56,7 @@ it('verify --table names rows that are missing, and a table that nobody writes',
   const projector = await store.startProjector()
   await expectReadModelToEqual(await readTruth(store), store)
   await projector.stop({ graceMs: 10_000 })
-  const verify = () => startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
-  expect(await verify()).toMatchObject({
+  expect(await verifyTable(store)).toMatchObject({
     code: 3,
     stdout: expect.stringMatching(
       /partition 0 of the table: \d+ plants of the log not in the table: is a projector running/,
@@ -72,7 +72,7 @@ it('verify --table names rows that are missing, and a table that nobody writes',
   const truth = await readTruth(store)
   const [last] = readableIn(truth.states[0] as Truth['states'][number]).toSorted((a, b) => b.offset - a.offset)
   await appendTo(table, [plantStored(last as Row, 0 as Partition)])
-  expect(await verify()).toMatchObject({
+  expect(await verifyTable(store)).toMatchObject({
     code: 3,
     stdout: expect.stringMatching(/partition 0 of the table: plant \d+ is missing: the log has /),
   })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { TABLE } from '@plant-store/shared/event-log/topic.ts'
-import { expect, inject, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
@@ -19,7 +19,6 @@ import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
 import { createTableTopic, setTopicConfig } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT = { timeout: 60_000, interval: 50 }
 
 /** A projector with these settings ends with code 78 for this reason, before or after its operations port responds. */
@@ -30,7 +29,7 @@ async function expectRefused(store: PlantStore, reason: RegExp, settings = WITH_
 }
 
 it('each created plant is a row, with the plant as in the event; a duplicate is none', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   const source = { EVENT_SOURCE: 'urn:plants:eu' }
   const [api, projector] = await Promise.all([
     store.startApi(source),
@@ -72,8 +71,8 @@ it('each created plant is a row, with the plant as in the event; a duplicate is 
 })
 
 it('a table that is added later gets the whole log, and goes on through a crash and an emptied Redis', async () => {
-  const { store, table } = await createStoreWithTable(stores)
-  const redis = openRedis(stores.redisUrl)
+  const { store, table } = await createStoreWithTable()
+  const redis = openRedis()
   await appendMixed(store, 3_000, 2_000)
   const without = await store.startProjector()
   await untilReady(without)
@@ -91,7 +90,7 @@ it('a table that is added later gets the whole log, and goes on through a crash 
 })
 
 it('a projector names what its table lacks, and ends', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   await expectRefused(store, /topic \S+\.table does not exist: create it with 6 partitions, cleanup\.policy=compact/)
   const table = await createTableTopic(store)
   await setTopicConfig(table, { 'cleanup.policy': 'delete' })
@@ -101,7 +100,7 @@ it('a projector names what its table lacks, and ends', async () => {
 })
 
 it('a projector does not continue the table of another log, and projects all the same', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   await appendMixed(store, 30, 30)
   await appendRow(table, 0)
   const projector = await store.startProjector(WITH_TABLE, 'listening')
@@ -117,7 +116,7 @@ it('a projector does not continue the table of another log, and projects all the
 })
 
 it('a Kafka that refuses the table holds up nothing else, and the projector tells', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   await setTopicConfig(table, { 'cleanup.policy': 'compact', 'max.message.bytes': '10' })
   const created = await onConnections(8, idsFrom(0, 50), (id) => createPlant(api.url, id, `plant ${id}`))
@@ -130,7 +129,7 @@ it('a Kafka that refuses the table holds up nothing else, and the projector tell
 })
 
 it('a table that is deleted holds up nothing else, and is written anew when it is created again', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   await appendMixed(store, 100, 100)
   const projector = await store.startProjector(WITH_TABLE)
   await (await followTable(table)).expectToEqual(await readTruth(store))
@@ -146,8 +145,8 @@ it('a table that is deleted holds up nothing else, and is written anew when it i
 })
 
 it('an entry that cannot be read delays the rows of its partition alone, and the projector names it', async () => {
-  const { store, table } = await createStoreWithTable(stores)
-  const redis = openRedis(stores.redisUrl)
+  const { store, table } = await createStoreWithTable()
+  const redis = openRedis()
   await appendMixed(store, 60, 60)
   const without = await store.startProjector()
   await untilReady(without)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { trace } from '@opentelemetry/api'
 import { startNodeSdk } from '@opentelemetry/sdk-node'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createPlant } from './support/client.ts'
 import { consumeInto } from './support/consumed-plants.ts'
 import { eventually } from './support/eventually.ts'
@@ -10,7 +10,6 @@ import { createPlantStore } from './support/plant-store.ts'
 import { readRawRecords } from './support/raw-records.ts'
 import { startTraceCollector, treeOf } from './support/trace-collector.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 20_000
 const CLIENT_SPAN = '00f067aa0ba902b7'
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -21,7 +20,7 @@ const conventions = readConventions()
 
 it('a create is one trace through api, Kafka, projector and consumer; its event has the context of its span', async () => {
   const collector = await startTraceCollector()
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api, projector] = await Promise.all([
     store.startApi({ ...collector.environment, LOG_LEVEL: 'debug' }),
     store.startProjector({ ...collector.environment, LOG_LEVEL: 'debug' }),
@@ -77,7 +76,7 @@ it('a create is one trace through api, Kafka, projector and consumer; its event 
 
 it('a request that is not sampled has no spans, and its event keeps the traceparent of the client', async () => {
   const collector = await startTraceCollector()
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api] = await Promise.all([
     store.startApi({ ...collector.environment, OTEL_TRACES_SAMPLER: 'always_off' }),
     store.startProjector(collector.environment),
@@ -93,7 +92,7 @@ it('a request that is not sampled has no spans, and its event keeps the tracepar
 
 it('a collector that never responds costs no create, and the api ends in order', async () => {
   const collector = await startTraceCollector({ hangs: true })
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api] = await Promise.all([store.startApi(collector.environment), store.startProjector(collector.environment)])
   for (let from = 0; from < 5_000; from += 100) {
     const ids = Array.from({ length: 100 }, (_, index) => BigInt(from + index))
@@ -102,16 +101,6 @@ it('a collector that never responds costs no create, and the api ends in order',
   }
   expect(collector.bodies.length).toBeGreaterThan(0)
   expect(await api.stop({ graceMs: WAIT_MS })).toMatchObject({ code: 0 })
-})
-
-it.each([
-  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
-  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'thrift'],
-  ['OTEL_TRACES_SAMPLER', 'sometimes'],
-  ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
-])('a wrong %s is named at the start', async (name, value) => {
-  const store = await createPlantStore(stores)
-  await expect(store.startProjector({ [name]: value })).rejects.toThrow(new RegExp(`${name} must be`))
 })
 
 /** The semantic conventions of OpenTelemetry: their version, and the names of attributes that are not deprecated. */

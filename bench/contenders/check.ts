@@ -37,10 +37,7 @@ async function create(url: string, id: bigint, token = TOKEN): Promise<string> {
 
 type CheckedLoad = Pick<MeasuredLoad, 'acknowledged' | 'unexpected'>
 
-/**
- * Throws unless every response was as expected and every acknowledged plant is stored. Otherwise all figures of the run
- * are worthless.
- */
+/** Throws unless every response was as expected and every acknowledged plant is stored. */
 export async function checkRun({ missing }: Pick<Running, 'missing'>, loads: readonly CheckedLoad[]): Promise<void> {
   const found = loads.flatMap(({ unexpected }) => [...unexpected].map(([what, count]) => `${count} × ${what}`))
   if (found.length > 0) throw new Failure(`unexpected responses or errors: ${found.join(', ')}`)

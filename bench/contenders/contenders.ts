@@ -23,7 +23,6 @@ export type Contender = {
 export type Running = AsyncDisposable & {
   /** The base URLs of `POST /plants`. */
   urls: readonly string[]
-  /** The processes that take part in a create. */
   processes: Processes
   readModel?: ReadModelSettings
   /** The acknowledged ids that it has not stored. Undefined for a contender without a store. */
@@ -43,12 +42,11 @@ const POOL_SIZE = 20
 let securedKafka: ReturnType<typeof startSecuredKafka> | undefined
 
 /** Starts the api's application in front of another store, with the options of Node that the api has. */
-export const startApp = (order: ServeOrder, env = process.env) =>
-  startOwnProcess<Serving>(APP, order, { limitMs: START_TIMEOUT_MS, execArgv: API_NODE_OPTIONS, env })
+const startApp = (order: ServeOrder) =>
+  startOwnProcess<Serving>(APP, order, { limitMs: START_TIMEOUT_MS, execArgv: API_NODE_OPTIONS })
 
 export const [OWN, BARE, POSTGRES] = ['this-service', 'no-store', 'postgres'] as const
 
-/** In the order of the report. */
 export const CONTENDERS: readonly Contender[] = [
   {
     ...{ name: OWN, promise: `${LOGGED}; unique; readable at once`, isUnique: true, keepsStores: true },

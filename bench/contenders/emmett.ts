@@ -13,9 +13,7 @@ type PlantCreated = Event<'PlantCreated', Plant & { id: string }>
  */
 const NEW_STREAM = 0n
 
-/**
- * A stream for each plant, in emmett's event store, without projections; its schema is made before the first request.
- */
+/** A stream for each plant, in emmett's event store, without projections; its schema is made before all requests. */
 export const openEmmett: OpenStore = async ({ postgresUrl = '', poolSize }) => {
   const pool = new Pool({ connectionString: postgresUrl, max: Number(poolSize) })
   const eventStore = getPostgreSQLEventStore(postgresUrl, { connectionOptions: { pool } })

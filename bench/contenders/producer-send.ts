@@ -3,10 +3,7 @@ import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { OpenStore } from './store.ts'
 
-/**
- * One `producer.send` for each request, with kafkajs as published: the obvious first version. Two creates of one
- * id are both acknowledged.
- */
+/** One `producer.send` for each request: the obvious first version. Two creates of one id are acknowledged. */
 export const openProducerSend: OpenStore = async ({ kafkaBrokers = '', topic = '', partitions }) => {
   const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.ERROR })
   const producer = kafka.producer({

@@ -10,5 +10,4 @@ export type Store = {
   create(plant: NewPlant, eventId: EventId): Promise<Created>
 }
 
-/** Opens a store by its addresses and names. */
 export type OpenStore = (settings: Readonly<Record<string, string>>) => Promise<Store>

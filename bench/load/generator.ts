@@ -58,7 +58,7 @@ await replyToOrder<LoadOrder, MeasuredLoad>(async (order) => {
   }
   const fleets = urls.map(fleetOf)
   const sum = (of: (fleet: Clients) => number) => fleets.reduce((total, fleet) => total + of(fleet), 0)
-  const reading = () => ({ cpu: readCpu(processes), ticks: readMachineTicks(), hrtime: process.hrtime.bigint() })
+  const reading = () => ({ cpu: readCpu(processes), ticks: readMachineTicks(), at: performance.now() })
 
   // An overload comes from clients that are connected already.
   if (isOverload) for (const fleet of fleets) await fleet.openAll()
@@ -80,8 +80,7 @@ await replyToOrder<LoadOrder, MeasuredLoad>(async (order) => {
   if (unanswered > 0) note(`no response to ${unanswered} requests`)
   for (const fleet of fleets) fleet.close()
   await lag?.end()
-  const [from, to] = [Number(before.hrtime / 1_000n), Number(after.hrtime / 1_000n)]
-  const seconds = (to - from) / 1e6
+  const seconds = (after.at - before.at) / 1_000
   const figures = {
     ...{ [RATE]: good / seconds, ...cpuFigures(cpuBetween(before.cpu, after.cpu), good) },
     ...{
@@ -95,7 +94,7 @@ await replyToOrder<LoadOrder, MeasuredLoad>(async (order) => {
     ...(lag && { 'lag p50': lags.at(50), 'lag p99': lags.at(99) }),
     ...(isOverload && { 'refused/s': refused / seconds, 'not sent': notSent }),
   }
-  return { figures, interval: { from, to }, acknowledged: BigUint64Array.from(acknowledged), unexpected }
+  return { figures, acknowledged: BigUint64Array.from(acknowledged), unexpected }
 })
 
 /** Dispatches requests when they are due, in ms after the begin, to the apis in turn. */

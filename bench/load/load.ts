@@ -24,8 +24,6 @@ export type LoadOrder = Load & {
 export type MeasuredLoad = {
   /** Times in ms; CPU in µs for each request, also of each kind of process. */
   figures: Figures
-  /** The measured time in µs, by the clock of `process.hrtime`. */
-  interval: { from: number; to: number }
   /** Ids of creates with a response 200, also before and after the measured time. */
   acknowledged: BigUint64Array
   /** The number of each other response or error, at any time, by its description. */
@@ -39,6 +37,5 @@ export const RATE = 'a second'
 const MORE_MS = 60_000
 const GENERATOR = new URL('generator.ts', import.meta.url)
 
-/** Runs a load in a separate process. */
 export const runLoad = (order: LoadOrder): Promise<MeasuredLoad> =>
   inOwnProcess<MeasuredLoad>(GENERATOR, order, order.warmUpMs + order.measuredMs + MORE_MS)

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Figures } from './spread.ts'
 
-/** The process ids of each kind of process. */
 export type Processes = ReadonlyMap<string, readonly number[]>
 /** Fields of /proc/PID/stat: the parent of a process, and its CPU with the CPU of its ended children. */
 export type ProcessStat = { pid: number; parent: number; ticks: number }
@@ -47,7 +46,6 @@ function readStat(pid: string): ProcessStat[] {
 
 type CpuSeconds = ReadonlyMap<string, number>
 
-/** CPU seconds between two readings, by kind. */
 export const cpuBetween = (before: CpuSeconds, after: CpuSeconds): CpuSeconds =>
   new Map([...after].map(([kind, seconds]) => [kind, seconds - (before.get(kind) ?? 0)]))
 

@@ -2,7 +2,6 @@
 export type Figures = Record<string, number>
 /** The rounds of each row, in order; rows by the names in the report. */
 export type Measured = Record<string, readonly Figures[]>
-/** The median of several measurements, and their range. */
 export type Spread = { median: number; min: number; max: number; rounds: number }
 
 /** Requires at least one value. */
@@ -26,10 +25,7 @@ function medianOfSorted(sorted: readonly number[]): number {
   return Math.sign(lower) === Math.sign(upper) ? lower + (upper - lower) / 2 : (lower + upper) / 2
 }
 
-/**
- * The ratio of two series of measurements, by round, because other work of the machine in a round affects both alike.
- * Returns the spread of the ratios.
- */
+/** By round, because other work of the machine in a round affects both alike. */
 export function ratioOf(parts: readonly number[], wholes: readonly number[]): Spread {
   if (parts.length !== wholes.length) throw new Error(`${parts.length} rounds against ${wholes.length}`)
   return spreadOf(parts.map((part, round) => part / (wholes[round] as number)))

@@ -13,7 +13,6 @@ export type PostgresServer = {
   url: string
   /** The process id of the postmaster. Its children serve the connections. */
   pid: number
-  /** Ends it and removes its data. */
   stop(): Promise<void>
 }
 
@@ -29,10 +28,7 @@ const SETTINGS = { shared_buffers: '256MB', max_connections: '100', listen_addre
 /** Acknowledged rows are in memory only: a crash of the machine loses them, and may corrupt the database. */
 const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
 
-/**
- * Starts an empty PostgreSQL, with a `port` also on 127.0.0.1. It ends with this process, unless that is killed with
- * SIGKILL.
- */
+/** Starts an empty PostgreSQL, with a `port` also on 127.0.0.1. Unless killed, this process ends it. */
 export async function startPostgres({ fsync, port }: { fsync: boolean; port?: number }): Promise<PostgresServer> {
   const user = unprivileged()
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-postgres-'))

@@ -56,8 +56,8 @@ and then create. At the end each store is rebuilt. --up-to 10000000 takes half a
       tables: [
         tableOf('requests', requests, FIGURES, { spread: [CPU], ...ofSmallest }),
         tableOf('stores', services, Object.keys(Object.values(services)[0]?.[0] ?? {})),
-        targetsTable(Object.keys(requests).flatMap((row) => growthTarget(requests, row))),
       ],
+      targets: targetsTable(Object.keys(requests).flatMap((row) => growthTarget(requests, row))),
       measured: { requests, services },
     }
   },

@@ -41,7 +41,6 @@ follower, a projector with an empty read model, and a rebuild.`,
   },
 }
 
-/** Fills a topic and runs the readers on it in turn. */
 export async function compareReaders(
   stores: BenchStores,
   { rounds, events, partitions = PARTITIONS }: Pick<Options, 'rounds' | 'events'> & { partitions?: number },

@@ -16,7 +16,6 @@ const PROJECTIONS = 'projections'
 const ONE_CLIENT = { connections: 1, warmUpMs: 300, measuredMs: 1_500 }
 const [ONE_CLIENT_P50, ONE_CLIENT_P99] = ['one client p50', 'one client p99'] as const
 const OWN_COST = `beyond ${BARE}`
-/** The figures of creates, in the order of the report. */
 const PROCESSES = ['api', 'projector', 'broker', 'Redis', 'PostgreSQL']
 const FIGURES = [RATE, CPU, OWN_COST, ...PROCESSES, ONE_CLIENT_P50, ONE_CLIENT_P99, LOAD]
 
@@ -55,8 +54,8 @@ export const sideBySide: Scenario = {
         tableOf('creates', creates, FIGURES, { spread: [RATE, CPU], ...ofBare }),
         ...openLoadTables(openLoad),
         readersTable(projections),
-        targetsTable([...createTargets(creates), ...openLoadTargets(openLoad), ...readers]),
       ],
+      targets: targetsTable([...createTargets(creates), ...openLoadTargets(openLoad), ...readers]),
       measured: { creates, openLoad, projections },
     }
   },

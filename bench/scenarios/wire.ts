@@ -29,10 +29,7 @@ type Message = Pick<NewRecord, 'key' | 'value' | 'headers'>
 /** One append under load, of one partition. */
 const EVENTS_PER_BATCH = 100
 const TOPIC = 'plants'
-/**
- * The bytes of a produce request before the size of its only batch: no transactional id, acks, timeout, and one topic
- * and one partition with their counts.
- */
+/** Of a produce request: no transactional id, acks, timeout, one topic and one partition with their counts. */
 const BEFORE_SIZE_BYTES = 2 + 2 + 4 + 4 + (2 + TOPIC.length) + 4 + 4
 const SIZE_BYTES = 4
 const FIGURES = ['bytes an event', 'encode', 'encode by kafkajs itself', 'decode', 'decode by kafkajs itself']
@@ -40,7 +37,6 @@ const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' as
 const DECIDED_BY = ['ce_type', 'ce_id', 'content-type']
 const REQUIRED = ['ce_specversion', 'ce_source', ...DECIDED_BY]
 
-/** The event with these of its headers. */
 const only = (names: readonly string[]) => (event: NewRecord) => ({
   ...event,
   headers: Object.fromEntries(Object.entries(event.headers).filter(([name]) => names.includes(name))),

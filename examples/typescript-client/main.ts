@@ -1,9 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { create, list, read } from './client.ts'
 
-// node main.ts openapi-fetch | hey-api, with BASE_URL and TOKEN: creates three plants, each twice, reads and lists them.
-
-const [generator = 'openapi-fetch'] = process.argv.slice(2)
-const { create, list, read } = (await import(`./with-${generator}.ts`)) as typeof import('./with-openapi-fetch.ts')
+// node main.ts, with BASE_URL and TOKEN: creates three plants, each twice, reads and lists them.
 
 /** Odd ids beyond 2^53: a number would be another one. */
 const ids = Array.from({ length: 3 }, () => 2n ** 53n + 2n * BigInt(randomInt(2 ** 40)) + 1n)

@@ -1,4 +1,5 @@
 import { join, relative } from 'node:path'
+import { exampleBody, PLANT_EXAMPLES } from '@plant-store/shared/plant/plant.ts'
 import { root } from '../places.mjs'
 import { type Settings, urlsOf } from './settings.ts'
 
@@ -45,7 +46,7 @@ Files, in that folder:
 /** `dockerProject` is that of Kafka and Redis. */
 export function welcome(settings: Settings, token: string, dockerProject: string | undefined): string {
   const { url, opsUrls } = urlsOf(settings)
-  const plant = '{"id":1,"name":"Monstera deliciosa","tag":"indoor"}'
+  const plant = exampleBody(PLANT_EXAMPLES.full)
   const logDir = join(settings.localDir, 'logs')
   const logs = logDir.startsWith(root) ? relative(root, logDir) : logDir
   const inDocker = dockerProject ? ` and docker compose -p ${dockerProject} logs` : ''

@@ -20,7 +20,6 @@ export type Launch = {
 export type Role = 'setup' | 'api' | 'projector' | 'plantctl'
 
 export type Stores = {
-  /** The settings that connect a program to them. */
   settingsOf(role: Role): Record<string, string>
   /** The compose project of their containers. */
   dockerProject?: string

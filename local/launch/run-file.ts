@@ -7,9 +7,7 @@ import { writeWhole } from '../processes/whole-file.ts'
  * ready until the orderly end, and only the user can read it, because it holds the token.
  */
 export type Run = {
-  /** The URL of the api. */
   url: string
-  /** The URLs of all apis. */
   urls: string[]
   /** The URLs of the operations ports, by service. */
   opsUrls: Record<string, string>
@@ -21,7 +19,6 @@ export type Run = {
   storeSettings: Record<string, string>
   topic: string
   partitions: number
-  /** The setting PLANTS_TABLE. */
   table: string
   /** The compose project of Kafka and Redis, when they are containers. */
   dockerProject: string | undefined

@@ -6,7 +6,6 @@ import type { Service, ServiceKind, Settings } from './settings.ts'
 import { environmentFor } from './stores.ts'
 import { digestOf } from './token.ts'
 
-/** The environment of the services. */
 export type Environment = { settings: Settings; stores: Stores; token: string }
 
 /**

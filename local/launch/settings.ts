@@ -17,7 +17,6 @@ type Choice = {
 export type Settings = Choice & {
   port: number
   host: string
-  /** True if the apis speak HTTPS. */
   https: boolean
   /** The operations port of the api; the other services have the next ones. */
   opsPort: number

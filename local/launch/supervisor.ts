@@ -20,7 +20,6 @@ type Listeners = {
   onGiveUp(error: Error): void
 }
 
-/** Restarts processes that end unexpectedly. */
 export function createSupervisor({ say, onRunning, onGiveUp }: Listeners) {
   const releasing = new AbortController()
   const { signal } = releasing
@@ -62,7 +61,6 @@ export function createSupervisor({ say, onRunning, onGiveUp }: Listeners) {
   }
 
   return {
-    /** Watches a process; `start` restarts it. */
     keep(running: RunningProcess, start: Start): void {
       const watching = watch(running, start).catch((error) => {
         if (!signal.aborted) onGiveUp(error)

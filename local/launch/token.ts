@@ -7,10 +7,7 @@ import { writeWhole } from '../processes/whole-file.ts'
 export const TOKEN_PATTERN = /^[\w.~+/-]+=*$/
 export const TOKEN_RULE = 'only A-Z a-z 0-9 - . _ ~ + / and = at the end (RFC 6750)'
 
-/**
- * The token for the api on this machine. It is created once and stored, so that a `curl` copied yesterday still
- * works.
- */
+/** The token for the api on this machine. It is stored, so that a `curl` copied yesterday still works. */
 export const storedToken = (localDir: string) => storedSecret(join(localDir, 'token'))
 
 /** A secret that is created once and stored, where only the user can read it. */

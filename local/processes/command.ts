@@ -8,7 +8,6 @@ export type CommandOptions = {
   timeoutMs: number
   cwd?: string
   env?: NodeJS.ProcessEnv
-  /** Ends the program. */
   signal?: AbortSignal | undefined
   onStart?: ((pid: number) => void) | undefined
 }

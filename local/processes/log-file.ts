@@ -22,10 +22,7 @@ function linesOf(path: string, from: number): string[] {
 export const lastLines = (path: string, from: number): string =>
   endOf(linesOf(path, from).map(readable).join('\n')) || '  (its log is empty)'
 
-/**
- * The last error a service logged, else the end of its log: Node itself prints plain text when a program
- * cannot even start.
- */
+/** The last error a service logged, else the end of its log: Node prints text when a program cannot start. */
 export function lastError(path: string, from: number): string {
   const error = linesOf(path, from).findLast((line) => ['error', 'fatal'].includes(parsed(line)?.level ?? ''))
   return error ? `  ${readable(error)}` : lastLines(path, from)

@@ -1,10 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/**
- * Distinguishes a process from a later one with the same pid: by its start time and the boot. Undefined when there is no
- * such process (or only its zombie).
- */
+/** By start time and boot, because pids are used again. Undefined without the process (or as a zombie). */
 export function identify(pid: number): string | undefined {
   try {
     return process.platform === 'linux' ? identifyByProc(pid) : identifyByPs(pid)

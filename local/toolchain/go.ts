@@ -11,7 +11,6 @@ const BUILD_TIMEOUT_MS = 1_800_000
 /** The path of a main package, and its file. */
 type GoProgram = { source: string; version: string; program: string }
 
-/** The path of a program that has been built. */
 export const pathOfBuilt = ({ source, version, program }: GoProgram) =>
   join(cacheDir, 'go', `${source.replaceAll('/', '-')}-${version}`, program)
 

@@ -35,7 +35,6 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
       }),
     /** As `print`, but a program gets each byte unchanged; only a terminal gets escaped text. */
     printData: (text: string) => (stdoutIsTerminal ? print(text) : write(stdout, text, signal)),
-    /** Writes warnings and hints to stderr, safe for a terminal. */
     printError(text: string): void {
       stderr.write(safeOutput(text, false))
     },

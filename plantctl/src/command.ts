@@ -5,7 +5,6 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, problems: 3, interrupted: 130 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 export type Command = {
-  /** One line for the list of commands. */
   summary: string
   /** The text of `--help`: examples, options, output, exit codes. */
   help: string

@@ -14,7 +14,6 @@ import { tableRebuild } from './commands/table-rebuild.ts'
 import { tokenCreate } from './commands/token-create.ts'
 import { verify } from './commands/verify.ts'
 
-/** All commands by name, grouped by purpose. */
 const GROUPS: Record<string, Record<string, Command>> = {
   Inspect: { status, events, export: exportPlants, 'parked list': parkedList, 'parked show': parkedShow },
   'Verify and repair': { verify, rebuild, 'parked reapply': parkedReapply, 'table rebuild': tableRebuild },
@@ -29,7 +28,6 @@ export function commandOf(words: string): string | undefined {
   return Object.keys(COMMANDS).findLast((name) => `${words} `.startsWith(`${name} `))
 }
 
-/** The error message for words that name no command. */
 export function unknownCommand(words: string): string {
   const names = Object.keys(COMMANDS)
   const subcommands = names.filter((name) => words !== '' && name.startsWith(`${words} `))
@@ -50,7 +48,7 @@ export function overview(): string {
 ${groups.join('')}${ABOUT}`
 }
 
-const ABOUT = `"plantctl COMMAND --help" shows examples, options and output of a command.
+const ABOUT = `"plantctl COMMAND --help" shows examples, options and output of a command; "plantctl --version" the version.
 
 In the project's folder run "npm run -s plantctl --" (-s suppresses npm's own output), with compose "docker compose
 exec projector plantctl". KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC and PLANTS_PARTITIONS select the store; without them

@@ -43,7 +43,6 @@ export function numberOf(option: string, text: string | undefined, max: number, 
   throw new UsageError(`${option} ${text}: expected ${what}, from 1 to ${formatNumber(max)}`)
 }
 
-/** The value of `--id`; undefined without it. Throws a UsageError. */
 export function idOf(text: string | undefined): PlantId | undefined {
   if (text === undefined) return undefined
   const id = parsePlantId(text)

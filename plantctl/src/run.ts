@@ -1,5 +1,6 @@
 import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { onSignal } from '@plant-store/shared/runtime/signals.ts'
+import { version } from '@plant-store/shared/runtime/version.ts'
 import { ClosedPipe, openCliContext } from './cli-context.ts'
 import { EXIT, type ExitCode, UsageError } from './command.ts'
 import { COMMANDS, commandOf, overview, unknownCommand } from './commands.ts'
@@ -11,7 +12,6 @@ const HELP = ['--help', '-h']
 /** An interrupted command that has not ended by then is abandoned: Kafka or Redis may not respond. */
 const INTERRUPT_TIMEOUT_MS = 5_000
 
-/** SIGINT or SIGTERM ends the run. */
 class Interrupted extends Error {
   override name = 'Interrupted'
 }
@@ -24,7 +24,8 @@ onSignal((name) => {
   interruption.abort(new Interrupted(`interrupted by ${name}`))
 })
 const context = openCliContext(process, interruption.signal)
-process.exit(await main(process.argv.slice(2)))
+const [first, ...others] = process.argv.slice(2)
+process.exit(await main(first === 'help' ? [...others, '--help'] : process.argv.slice(2)))
 
 async function main(args: string[]): Promise<ExitCode> {
   const words = wordsOf(args)
@@ -46,6 +47,10 @@ async function run(words: string, name: string | undefined, args: string[]): Pro
   const command = name === undefined ? undefined : COMMANDS[name]
   if (args.some((arg) => HELP.includes(arg))) {
     await context.print(command?.help ?? overview())
+    return EXIT.ok
+  }
+  if (args[0] === '--version') {
+    await context.print(`${version}\n`)
     return EXIT.ok
   }
   if (name === undefined || command === undefined) throw new UsageError(unknownCommand(words))

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../local/places.mjs'
-import { CHART, findChartPrograms, manifestOf, manifestsIn, RELEASE, run, template, valuesFile } from './helm.ts'
+import { CHART, findChartPrograms, manifestsIn, RELEASE, run, template, valuesFile } from './helm.ts'
 import { findKubernetes, httpRouteDefinition, startKubernetes } from './kube-apiserver.ts'
 import { EVERYTHING, MINIMAL, VALUES } from './values.ts'
 
@@ -71,16 +71,6 @@ describe.runIf(programs !== undefined && kubernetes !== undefined)('a kube-apise
     expect(pods.length).toBeGreaterThan(1)
     const { code, stderr } = await dryRun(pods)
     expect([code, stderr]).toEqual([0, ''])
-  })
-
-  it('would warn of a pod that is not restricted, and refuse it', async () => {
-    const manifests = manifestsIn((await template(helm, MINIMAL)).stdout)
-    const { spec, ...deployment } = manifestOf(manifests, 'Deployment', `${RELEASE}-api`)
-    const { runAsNonRoot: _, ...securityContext } = spec.template.spec.securityContext
-    const pod = { ...spec.template, spec: { ...spec.template.spec, securityContext } }
-    expect((await dryRun([{ ...deployment, spec: { ...spec, template: pod } }])).stderr).toContain('runAsNonRoot')
-    const refused = await dryRun([{ apiVersion: 'v1', kind: 'Pod', ...pod, metadata: { name: 'refused' } }])
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('violates PodSecurity') })
   })
 
   it('accepts the stores for kind without a warning', async () => {

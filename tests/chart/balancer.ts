@@ -1,5 +1,5 @@
-import { type AddressInfo, connect, createServer } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { connect, createServer } from 'node:net'
+import { listen } from '../support/listen.ts'
 
 /** A Service as nodes make it: each connection goes to one of the endpoints, in turn, and stays there. */
 export async function startBalancer() {
@@ -18,12 +18,8 @@ export async function startBalancer() {
       from.on('close', () => to.destroy())
     }
   })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     add: (endpoint: number) => void endpoints.push(endpoint),
     remove: (endpoint: number) => void endpoints.splice(endpoints.indexOf(endpoint), 1),
   }

@@ -7,7 +7,7 @@ import { newPlant } from '../support/generated-plants.ts'
 import { createPlantStore } from '../support/plant-store.ts'
 import { WITH_TABLE } from '../support/plants-table.ts'
 import { createTableTopic, tableTopicOf } from '../support/topic.ts'
-import { plantsOfLog } from './plants-of-log.ts'
+import { plantsOfLog } from './dump.ts'
 import { startPostgres } from './postgres.ts'
 import { startExample } from './run-example.ts'
 

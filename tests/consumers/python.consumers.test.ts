@@ -55,17 +55,6 @@ async function openStore() {
   }
 }
 
-it('continues from the position of its store', async () => {
-  const { topic, followToEnd, plants } = await openStore()
-  for (const count of [3, 6]) {
-    await topic.append(3)
-    await followToEnd()
-    expect(await plants()).toBe(count)
-  }
-  await followToEnd()
-  expect(await plants()).toBe(6)
-})
-
 it('does not mix another log with the one it knows, though it is a longer one under the same name', async () => {
   const { topic, file, followToEnd, plants } = await openStore()
   await topic.append(3)
@@ -79,15 +68,6 @@ it('does not mix another log with the one it knows, though it is a longer one un
   await expect(followToEnd()).rejects.toThrow('does not hold at offset 2 what was read there')
   await expect(followToEnd()).rejects.toThrow(`Delete ${file}* to start again`)
   expect(await plants()).toBe(3)
-})
-
-it('says what it follows, and how many records it has read', async () => {
-  const { topic, file, follow } = await openStore()
-  const following = await follow()
-  await topic.append(3)
-  await vi.waitFor(() => expect(following.output()).toContain('3 records read'), { timeout: WAIT_MS })
-  expect(following.output()).toContain(`Following ${topic.topic} into ${file}`)
-  await following.kill()
 })
 
 it('stops at a record whose headers its client cannot return, and names its position', async () => {

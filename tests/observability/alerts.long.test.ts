@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { it } from 'vitest'
-import { createPlant, idsWhile, onConnections, send } from '../support/client.ts'
+import { createPlant, send, untilStopped } from '../support/client.ts'
 import { startOwnKafka } from '../support/own-stores.ts'
 import { pause, resume, startRedisProcess } from '../support/redis-processes.ts'
 import { appendTo, setTopicConfig } from '../support/topic.ts'
@@ -74,16 +74,9 @@ provoke('more requests than a limit allows', async () => {
   // All permitted requests then wait for it, however slowly this process sends the next ones.
   pause(redis)
   const firstId = 1_000_000n
-  let isGoing = true
-  const requests = onConnections(
-    16,
-    idsWhile(() => isGoing),
-    (id) => createPlant(api.url, firstId + id, 'one too many'),
-  )
+  untilStopped(16, (id) => createPlant(api.url, firstId + id, 'one too many'))
   await untilFiring('PlantStoreNearLimit', 'PlantStoreOverload')
   resume(redis)
-  isGoing = false
-  await requests
 })
 
 provoke('an issuer without keys', async () => {
@@ -92,15 +85,8 @@ provoke('an issuer without keys', async () => {
   const { api, untilFiring } = await start(jwt)
   const part = (content: object) => Buffer.from(JSON.stringify(content)).toString('base64url')
   const headers = { authorization: `Bearer ${part({ alg: 'ES256' })}.${part({ iss: issuer })}.AA` }
-  let isGoing = true
-  const requests = onConnections(
-    1,
-    idsWhile(() => isGoing),
-    () => send(`${api.url}/plants/1`, { headers }),
-  )
+  untilStopped(1, () => send(`${api.url}/plants/1`, { headers }))
   await untilFiring('PlantStoreTokensUnchecked')
-  isGoing = false
-  await requests
 })
 
 provoke('an event loop that stands still', async () => {

@@ -1,5 +1,5 @@
 import { expect, inject, onTestFinished, vi } from 'vitest'
-import { createPlant, idsWhile, onConnections } from '../support/client.ts'
+import { createPlant, untilStopped } from '../support/client.ts'
 import { createPlantStore, type Environment } from '../support/plant-store.ts'
 import { WITH_TABLE } from '../support/plants-table.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -37,13 +37,7 @@ export async function startWatchedStore(
   registerProcess(inject('testRun'), prometheus.running)
   onTestFinished(() => prometheus.running.stop({ graceMs: STOP_GRACE_MS }).then(() => undefined))
 
-  let isGoing = true
-  const ids = idsWhile(() => isGoing)
-  const load = onConnections(connections, ids, (id) => createPlant(api.url, id, `plant ${id}`))
-  onTestFinished(async () => {
-    isGoing = false
-    await load
-  })
+  untilStopped(connections, (id) => createPlant(api.url, id, `plant ${id}`))
   await vi.waitFor(async () => {
     expect(await prometheus.values('plant_store:creates:rate5m > 1')).toHaveLength(1)
     expect(await prometheus.values('count(plant_store_build_info)')).toEqual([2])

@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import { REPLAY_FETCHES, replay } from '@plant-store/shared/event-log/replay.ts'
+import { readEnds } from '@plant-store/shared/event-log/topic.ts'
+import { allPartitions, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../support/followed-log.ts'
 import { newEvent } from '../support/new-events.ts'
@@ -15,6 +19,8 @@ const NODE_IDS = [1, 2, 3]
 const PARTITIONS = 6
 /** Enough for some in each partition. */
 const RECORDS = 60
+/** One for each fetch. */
+const LARGE_RECORDS = 4
 /** Kafka elects other leaders some seconds after a broker has stopped. */
 const SOON = { timeout: 90_000, interval: 100 }
 
@@ -100,6 +106,50 @@ it('appends to and follows the partitions that have a leader', async () => {
   resume()
   await untilLeaders(NODE_IDS)
   await appendAndFollow(1, [follower, later])
+})
+
+it('replays each record once when another partition gets another leader meanwhile', async () => {
+  const topic = await createUnreplicatedTopic()
+  const [moved, replayed] = [0, 1] as [Partition, Partition]
+  const appender = createAppender(clientOf(1), topic)
+  onTestFinished(() => appender.close())
+  const largeRecord = {
+    ...newEvent(1n, 1),
+    partition: replayed,
+    value: Buffer.alloc(REPLAY_FETCHES.maxBytesPerPartition),
+  }
+  for (const record of Array(LARGE_RECORDS).fill(largeRecord)) {
+    await vi.waitFor(() => appender.append([record]), SOON)
+  }
+  await vi.waitFor(() => appender.append([{ ...newEvent(1n, 1), partition: moved }]), SOON)
+
+  const kafka = clientOf(1)
+  let assignments = 0
+  async function move(): Promise<void> {
+    const topics = [{ topic, partitionAssignment: [{ partition: moved, replicas: [3] }] }]
+    const operator = createKafka(cluster.brokers.split(','), 'operator', quietLog)
+    await withAdmin(operator, (admin) => admin.alterPartitionReassignments({ topics }))
+    await vi.waitFor(() => expect(assignments).toBeGreaterThan(1), SOON)
+  }
+  const offsets: Offset[] = []
+  await replay({
+    ...{ kafka, topic, partitions: NODE_IDS.length, log: quietLog, time: systemTime },
+    ranges: new Map([
+      [moved, { from: BEFORE_LOG, end: offsetOf(1) }],
+      [replayed, { from: BEFORE_LOG, end: offsetOf(LARGE_RECORDS) }],
+    ]),
+    read: ({ offset }) => ({ offset }),
+    ends() {
+      assignments++
+      return readEnds(kafka, topic)
+    },
+    async onRecords(partition, records) {
+      if (partition !== replayed) return
+      if (offsets.length === 0) await move()
+      offsets.push(...records.map(({ offset }) => offset))
+    },
+  })
+  expect(offsets).toEqual(Array.from({ length: LARGE_RECORDS }, (_, offset) => offset))
 })
 
 it('appends, follows and connects while a broker is stopped that accepts connections', async () => {

@@ -5,12 +5,13 @@ import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Certified } from '../../local/stores/certificates.ts'
-import { createPlant, errorOf } from '../support/client.ts'
+import { createPlant, errorOf, idsWhile, onConnections } from '../support/client.ts'
 import { createPlantStore, openPlantStore, type PlantStore } from '../support/plant-store.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
+import { expectReadModelToEqual, readTruth } from '../support/truth.ts'
 
 const USER = 'plants'
 const SESSION_MS = 5_000
@@ -123,6 +124,18 @@ it('settings that contradict each other, and files that are missing, end a servi
   await expect(missing).rejects.toThrow(
     /78.*KAFKA_SSL_CA_FILE names \/missing, which cannot be read[^;]*; KAFKA_SASL_ME/s,
   )
+})
+
+it('no create fails while sessions begin and end', async () => {
+  const settings = kafka.loginOf(USER)
+  const store = await openStore()
+  const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
+  const until = Date.now() + 3 * SESSION_MS
+  const ids = idsWhile(() => Date.now() < until)
+  const creates = await onConnections(8, ids, (id) => createPlant(services[0].url, id, 'Monstera'))
+  expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
+  await untilReady(...services)
+  await expectReadModelToEqual(await readTruth(store), store)
 })
 
 describe('a secret that changes while the services run', () => {

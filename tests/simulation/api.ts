@@ -18,10 +18,10 @@ const READ_DEADLINE_MS = 2_000
 const RETRY_MS = 500
 const GIVE_UP_AFTER_MS = 120_000
 /** Small, so that schedules reach them. */
-const LIMITS = { maxQueuedBytes: 2_500, maxQueueAgeMs: 5_000, maxBatchIds: 3 }
+const LIMITS = { maxQueuedBytes: 2_500, maxQueuedRecords: 12, maxQueueAgeMs: 5_000, maxBatchIds: 3 }
 const LANE_LIMITS = { maxBatchRecords: 3, maxBatchBytes: 3 * 300 }
 /** Longer than in the product: each wait is a step of a schedule. */
-const WAITS = { checkEveryMs: 100, lookUpEveryMs: 100, lookUpRetryMs: 100, slowMs: 200 }
+const WAITS = { checkEveryMs: 100, lookUpEveryMs: 100, lookUpMaxIds: 2, lookUpRetryMs: 100, slowMs: 200 }
 const LIST_LIMITS = { maxCandidates: 2, spareCandidates: 1, maxPlantsPerRead: 4 }
 
 export type SimulatedApi = {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { decodeCursor, encodeCursor, firstCursor } from '@plant-store/api/src/read-plants/cursor.ts'
 import type { PlantList } from '@plant-store/api/src/read-plants/list-plants.ts'
 import type { Plant, PlantId } from '@plant-store/shared/plant/plant.ts'
@@ -120,5 +121,5 @@ export function describeToken(token: ConsistencyToken): string {
 
 /** An api has the plants of its creates from their requests, the others from the log. */
 export function isSamePlant(one: Plant | undefined, other: Plant | undefined): boolean {
-  return one?.name === other?.name && one?.tag === other?.tag
+  return isDeepStrictEqual(one, other)
 }

@@ -2,7 +2,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import { ErrorBody } from '@plant-store/api/src/http/errors.ts'
 import { Value } from 'typebox/value'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { TOKEN } from './plant-store.ts'
 
 /** `text` is the body as it came, with every digit; `body` is undefined if it is not JSON, as from a proxy. */
@@ -99,6 +99,22 @@ export const idsFrom = (from: number, count: number) => Array.from({ length: cou
 /** Ids in order, while `goOn` returns true. */
 export function* idsWhile(goOn: () => boolean): Generator<bigint> {
   for (let id = 0n; goOn(); id++) yield id
+}
+
+/** Runs `task` for ids from 0 on, on this many connections, until the test ends or `stop`, which returns the results. */
+export function untilStopped<R>(connections: number, task: (id: bigint, connection: number) => Promise<R>) {
+  let isGoing = true
+  const results = onConnections(
+    connections,
+    idsWhile(() => isGoing),
+    task,
+  )
+  function stop(): Promise<R[]> {
+    isGoing = false
+    return results
+  }
+  onTestFinished(async () => void (await stop()))
+  return { stop }
 }
 
 /** The Error number of a response; undefined for a success. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, onTestFinished, vi } from 'vitest'
-import { type Create, createPlant, idsWhile, onConnections } from './client.ts'
+import { expect, vi } from 'vitest'
+import { type Create, createPlant, untilStopped } from './client.ts'
 
 const CONNECTIONS = 16
 /** Few, to leave CPU time for the processes that restart meanwhile. */
@@ -27,26 +27,15 @@ export const startPatientCreates = (...urls: readonly string[]) =>
   })
 
 function startLoad(connections: number, createOne: (id: bigint, connection: number) => Promise<Create>) {
-  const creates: Create[] = []
   let longestMs = 0
   let created = 0
-  let going = true
 
-  const ids = idsWhile(() => going)
-  const clients = onConnections(connections, ids, async (id, connection) => {
+  const { stop } = untilStopped(connections, async (id, connection) => {
     const startedAt = performance.now()
     const create = await createOne(id, connection)
     longestMs = Math.max(longestMs, performance.now() - startedAt)
-    creates.push(create)
     if (create.response?.status === 200) created++
-  })
-  async function stop(): Promise<Create[]> {
-    going = false
-    await clients
-    return creates
-  }
-  onTestFinished(async () => {
-    await stop()
+    return create
   })
 
   return {

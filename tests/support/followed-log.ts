@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { createFollower, type Follower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { quietLog } from './quiet-log.ts'
 import type { TestTopic } from './topic.ts'
+
+const WAIT_MS = 60_000
 
 /** One call of `onRecords`. */
 export type Delivered = { partition: Partition; records: LogRecord[]; next: Checkpoint; from: Checkpoint }
@@ -20,6 +23,8 @@ export type FollowedLog = {
   halts: Error[]
   /** The delivered offsets of a partition. */
   offsetsOf(partition: Partition): number[]
+  /** Waits until the checkpoint of each partition is at the present end of the log. */
+  untilAtEnd(): Promise<void>
 }
 
 /** Options of a follower of this topic in a separate group; a sink is still to be added. */
@@ -56,5 +61,11 @@ export function followLog(
   follower.start()
   const offsetsOf = (partition: Partition) =>
     delivered.flatMap((call) => (call.partition === partition ? call.records.map(({ offset }) => offset) : []))
-  return { follower, delivered, checkpoints, halts, offsetsOf }
+  async function untilAtEnd(): Promise<void> {
+    // A broker that is back does not lead its partitions at once.
+    const { ends } = await vi.waitFor(() => checkTopic(topic.kafka, topic), WAIT_MS)
+    const reached = () => ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? BEFORE_LOG).offset + 1)
+    await vi.waitFor(() => expect(reached()).toEqual(ends), WAIT_MS)
+  }
+  return { follower, delivered, checkpoints, halts, offsetsOf, untilAtEnd }
 }

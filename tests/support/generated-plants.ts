@@ -1,11 +1,6 @@
 import { type EventId, eventIdOfBytes } from '@plant-store/shared/plant/event-id.ts'
-import {
-  MAX_TEXT_CODE_POINTS,
-  type NewPlant,
-  type Plant,
-  type PlantId,
-  plantOf,
-} from '@plant-store/shared/plant/plant.ts'
+import type { Declaration, Value } from '@plant-store/shared/plant/fields.ts'
+import { type NewPlant, PLANT_FIELDS, type Plant, type PlantId } from '@plant-store/shared/plant/plant.ts'
 import fc from 'fast-check'
 
 export const MIN_INT64 = -(2n ** 63n)
@@ -14,21 +9,35 @@ export const MAX_INT64 = 2n ** 63n - 1n
 /** Ids that other programs may corrupt: at the ends of int64, and where doubles stop counting by one. */
 export const EDGE_IDS = [MIN_INT64, -(2n ** 53n) - 1n, -1n, 0n, 1n, 2n ** 53n + 1n, MAX_INT64 - 1n, MAX_INT64]
 
-export const plantIds = fc.oneof(
-  fc.bigInt({ min: MIN_INT64, max: MAX_INT64 }),
-  fc.constantFrom(...EDGE_IDS),
-) as fc.Arbitrary<PlantId>
-
 /** Any well-formed Unicode: all planes, combining marks, NUL and other control characters, the empty text. */
-export const texts = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 30 }),
-  fc.string({ unit: 'grapheme', maxLength: 10 }),
-  fc.constantFrom('', '\u0000', '"\\/', '\u{10ffff}'.repeat(MAX_TEXT_CODE_POINTS)),
-)
+const textsUpTo = (maxLength: number) =>
+  fc
+    .oneof(
+      fc.string({ unit: 'binary', maxLength: 30 }),
+      fc.string({ unit: 'grapheme', maxLength: 10 }),
+      fc.constantFrom('', '\u0000', '"\\/', '\u{10ffff}'.repeat(maxLength)),
+    )
+    .map((text) => Array.from(text).slice(0, maxLength).join(''))
 
-export const plants: fc.Arbitrary<Plant> = fc
-  .record({ name: texts, tag: fc.option(texts) })
-  .map(({ name, tag }) => plantOf(tag === null ? { name } : { name, tag }))
+const integers = fc.oneof(fc.bigInt({ min: MIN_INT64, max: MAX_INT64 }), fc.constantFrom(...EDGE_IDS))
+
+function valuesOf(schema: { format?: string; enum?: string[]; maxLength?: number }): fc.Arbitrary<Value> {
+  if (schema.format === 'int64') return integers
+  return schema.enum === undefined ? textsUpTo(schema.maxLength ?? 0) : fc.constantFrom(...schema.enum)
+}
+
+/** Anything that has the declared fields. */
+export function contents(
+  fields: readonly (Declaration[string] & { name: string })[],
+): fc.Arbitrary<Record<string, Value>> {
+  const values = Object.fromEntries(fields.map(({ name, schema }) => [name, valuesOf(schema)]))
+  const requiredKeys = fields.filter(({ presence }) => presence === 'required').map(({ name }) => name)
+  return fc.record(values, { requiredKeys, noNullPrototype: true })
+}
+
+export const plants = contents(PLANT_FIELDS.fields) as fc.Arbitrary<unknown> as fc.Arbitrary<Plant>
+
+export const plantIds = integers as fc.Arbitrary<PlantId>
 
 export const newPlants: fc.Arbitrary<NewPlant> = fc.tuple(plantIds, plants).map(([id, plant]) => ({ ...plant, id }))
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { expectErrorShape, readPlant } from './client.ts'
 import { eventually } from './eventually.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './plant-store.ts'
@@ -32,7 +32,7 @@ const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 function expectError(response: RawResponse | undefined, error: number, message?: RegExp): void {
   expect(response).toMatchObject({
     status: Math.floor(error / 100),
-    headers: { 'content-type': expect.stringMatching(/^application\/json(; charset=utf-8)?$/) },
+    headers: { 'content-type': 'application/json' },
   })
   const body = JSON.parse(Buffer.from(response?.body ?? '', 'latin1').toString())
   expectErrorShape(body)
@@ -45,14 +45,12 @@ function expectError(response: RawResponse | undefined, error: number, message?:
 /** Describes what the HTTP API does at the corners of the protocol, of an api with these settings. */
 export function describeHttpCorners(settings: () => Record<string, string> = () => ({})): void {
   let api: RunningApi
-  let end: () => Promise<void>
 
   beforeAll(async () => {
     const store = await openPlantStore()
-    end = store.end
     ;[api] = await Promise.all([store.startApi({ ...LIMITS, ...settings() }), store.startProjector()])
+    return store.end
   })
-  afterAll(() => end())
 
   /** The responses to these bytes, sent at once; the connection may stay open. */
   async function requestRaw(text: string, responses = 1): Promise<RawResponse[]> {
@@ -76,20 +74,12 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ['nonsense', 'nonsense\r\n\r\n', 40000],
       ['bytes that are no text', '\x00\x01\x02\xff\r\n\r\n', 40000],
       ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 40000],
-      ['the greeting of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 40000],
-      ['a request line without a version', 'GET /plants/1\r\n\r\n', 40000],
-      ['a version that there is not', 'GET /plants/1 HTTP/9.9\r\nHost: x\r\n\r\n', 40000],
-      ['a method that there is not', head('GRT /plants/1'), 40000],
-      ['a method in lower case', head('get /plants/1'), 40000],
-      ['a space within the path', head('GET /plants /1'), 40000],
       ['no Host', noHost, 40000, /Host/],
       ['two Hosts', head('GET /plants/1', 'Host: y'), 40000, /host/],
       ['an invalid Host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), 40000, /Host/],
       ['two tokens', head('GET /plants/1', 'Authorization: Bearer other'), 40000, /Authorization/],
       ['two content types', post('{}', 'Content-Type: text/plain'), 40000, /content-type/],
       ['a space before the colon of a header', head('GET /plants/1', 'X-A : b'), 40000],
-      ['a header without a colon', head('GET /plants/1', 'X-A'), 40000],
-      ['a header without a name', head('GET /plants/1', ': b'), 40000],
       ['a header that goes on in the next line', head('GET /plants/1', 'X-A: b', ' c'), 40000],
       ['a line end within a header', head('GET /plants/1', 'X-A: b\rc'), 40000],
       ['NUL in a header', head('GET /plants/1', 'X-A: b\x00c'), 40000],
@@ -195,7 +185,6 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     it.each<[string, string, string]>([
       ['as large a body', `{"id":80,"name":"n"${' '.repeat(2_000 - 20)}}`, '{"name":"n"}'],
       ['as long a name', `{"id":81,"name":"${text(MAX_TEXT)}"}`, `{"name":"${text(MAX_TEXT)}"}`],
-      ['as long a tag', `{"id":82,"name":"n","tag":"${text(MAX_TEXT)}"}`, `{"name":"n","tag":"${text(MAX_TEXT)}"}`],
       ['as deep a body', `{"id":83,"name":"n","x":${nested(MAX_DEPTH - 1)}}`, '{"name":"n"}'],
     ])('%s as allowed', async (_what, body, plant) => {
       expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200, body: plant })
@@ -211,20 +200,13 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
   })
 
   describe('a body', () => {
-    it.each<[string, string, RegExp]>([
-      ['cut', '{"id":1', /not valid JSON/],
-      ['bad UTF-8', '{"id":1,"name":"\xff"}', /UTF-8/],
-      ['a key twice', '{"id":1,"id":1,"name":"n"}', /duplicate key/],
-    ])('that is no JSON (%s): 40001', async (_what, body, message) => {
-      expectError((await requestRaw(post(body)))[0], 40001, message)
+    it('that is no JSON: 40001, with the reason', async () => {
+      expectError((await requestRaw(post('{"id":1,"name":"\xff"}')))[0], 40001, /UTF-8/)
     })
 
     it.each<[string, string, RegExp]>([
       ['null', 'null', /JSON object.*it is null/],
       ['a list', '[]', /it is an array/],
-      ['a text', '"plant"', /it is "plant"/],
-      ['a number', '17', /it is 17/],
-      ['a fraction', '1.5', /it is 1\.5/],
       ['nothing in it', '{}', /name is missing; id is missing/],
       [
         'everything wrong',
@@ -233,35 +215,24 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ],
       ['a fraction for an id', '{"id":1.5,"name":"n"}', /id must be an integer .*it is 1\.5/],
       ['2^63', '{"id":9223372036854775808,"name":"n"}', /it is 9223372036854775808/],
-      ['-2^63 - 1', '{"id":-9223372036854775809,"name":"n"}', /it is -9223372036854775809/],
       ['a number that would fill all memory', '{"id":1e999999999,"name":"n"}', /it is 1e999999999/],
       ['a long number', `{"id":${'9'.repeat(1_000)},"name":"n"}`, /it is 9{40}…$/],
-      ['true', '{"id":true,"name":"n"}', /it is true/],
-      ['null for an id', '{"id":null,"name":"n"}', /id must be .*it is null/],
       ['null for a name', '{"id":1,"name":null}', /name must be a string, but it is null/],
-      ['null for a tag', '{"id":1,"name":"n","tag":null}', /tag must be a string, but it is null/],
-      ['an object for a name', '{"id":1,"name":{"a":1}}', /it is an object/],
-      ['half a surrogate pair', '{"id":1,"name":"\\ud83c"}', /surrogate/],
+      ['half a surrogate pair', '{"id":1,"name":"\\ud83c"}', /Unicode, without unpaired surrogates, but it is/],
       ['a name that only a prototype has', '{"id":1,"__proto__":{"name":"n"}}', /name is missing/],
     ])('that is not a plant (%s): 40002, with the reason', async (_what, body, message) => {
       expectError((await requestRaw(post(body)))[0], 40002, message)
     })
 
     it.each<[string, string]>([
-      ['-0', '0'],
-      ['9.3e1', '93'],
       ['9223372036854775807', '9223372036854775807'],
-      ['-9223372036854775808', '-9223372036854775808'],
-      ['9007199254740993', '9007199254740993'],
       ['-9007199254740993.0', '-9007199254740993'],
     ])('may spell its id %s, and the plant is found as %s', async (spelling, id) => {
       const body = `{"id":${spelling},"name":"n"}`
-      const [response] = await requestRaw(post(body))
-      // -0 is the id that 0 has.
-      expect([200, 400]).toContain(response?.status)
+      expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200 })
       expect((await readPlant(api.url, BigInt(id)))?.body).toEqual({ name: 'n' })
       expectError((await requestRaw(post(body)))[0], 40003)
-      if (id.length > 2) expect((await readPlant(api.url, BigInt(id) ^ 1n))?.status).toBe(404)
+      expect((await readPlant(api.url, BigInt(id) ^ 1n))?.status).toBe(404)
     })
 
     it.each<[string, string[], number]>([
@@ -293,7 +264,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ['a path below a plant', head('GET /plants/1/2'), 40400],
       ['another case', head('GET /Plants/1'), 40400],
       ['two slashes', head('GET //plants/1'), 40400],
-      ['a path that can not be decoded', head('GET /plants/%zz'), 40400],
+      ['a path that cannot be decoded', head('GET /plants/%zz'), 40400],
       ['a path with NUL', head('GET /plants/%00'), 40004],
       ['an invalid id', head('GET /plants/1.0'), 40004],
       ['an id with a sign', head('GET /plants/+1'), 40004],
@@ -322,7 +293,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     ])('%s', async (_what, request, error, allow) => {
       const [response] = await requestRaw(request)
       expectError(response, error)
-      expect(response?.headers.allow).toBe(allow)
+      expect(response?.headers).toMatchObject({ ...(allow && { allow }), 'x-request-id': expect.stringMatching(/./) })
     })
 
     it('HEAD has the response of GET, without a body', async () => {
@@ -351,7 +322,9 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     })
 
     it('another expectation: 417', async () => {
-      expectError((await requestRaw(head('POST /plants', json, 'Expect: tea')))[0], 41700)
+      const [response] = await requestRaw(head('POST /plants', json, 'Expect: tea', 'X-Request-Id: mine'))
+      expectError(response, 41700)
+      expect(response?.headers['x-request-id']).toBe('mine')
     })
 
     it('"100-continue" gets a 100 when the head is acceptable', async () => {

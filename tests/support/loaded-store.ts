@@ -1,4 +1,4 @@
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { createPlantStore, type Environment } from './plant-store.ts'
 import { startPlantctl } from './plantctl.ts'
 import { startSteadyLoad } from './steady-load.ts'
@@ -14,7 +14,6 @@ export async function startLoadedStore(environment: Environment) {
   const projector = await store.startProjector()
   const api = await store.startApi(DEADLINES)
   const load = startSteadyLoad([api.url])
-  onTestFinished(load.stop)
 
   /** Resolves when this many creates more have succeeded. */
   async function goesOn(): Promise<void> {

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { newPlant } from './generated-plants.ts'
 import { mixedEvents } from './new-events.ts'
 import { createPlantStore, type Environment, type PlantStore } from './plant-store.ts'
-import { startPlantctl } from './plantctl.ts'
+import { type Ended, startPlantctl } from './plantctl.ts'
+import { readOn } from './raw-records.ts'
 import { appendTo, createTableTopic, type TestTopic } from './topic.ts'
 import type { Truth } from './truth.ts'
 
@@ -37,9 +39,13 @@ export async function appendRow(topic: TestTopic, offset: number, of = 7n): Prom
   await appendTo(topic, [plantStored({ id, plant, eventId, offset: offsetOf(offset) }, partition)])
 }
 
-/** `plantctl verify --table` finds no difference. */
-export async function expectTableVerified({ environment }: PlantStore, settings = WITH_TABLE): Promise<void> {
-  const { code, stdout, stderr } = await startPlantctl(['verify', '--table'], { ...environment, ...settings }).ended
+/** Runs `plantctl verify --table`. */
+export const verifyTable = ({ environment }: PlantStore, settings = WITH_TABLE): Promise<Ended> =>
+  startPlantctl(['verify', '--table'], { ...environment, ...settings }).ended
+
+/** It finds no difference. */
+export async function expectTableVerified(store: PlantStore, settings = WITH_TABLE): Promise<void> {
+  const { code, stdout, stderr } = await verifyTable(store, settings)
   expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^no difference: /)])
 }
 
@@ -47,16 +53,9 @@ export async function expectTableVerified({ environment }: PlantStore, settings 
 export async function followTable({ kafka, topic, partitions }: TestTopic) {
   const read = tableRecordReader(partitions)
   const records: StoredRow[] = []
-  const consumer = kafka.consumer({ groupId: `test-${randomUUID()}` })
-  onTestFinished(() => consumer.disconnect())
-  await consumer.connect()
-  await consumer.subscribe({ topic, fromBeginning: true })
-  await consumer.run({
-    autoCommit: false,
-    async eachMessage({ partition: number, message: { offset, key, value, headers = {} } }) {
-      const [partition, at] = [number as Partition, offsetOf(offset)]
-      records.push({ partition, at, ...read({ offset: at, key, value, headers }, partition) } as StoredRow)
-    },
+  await readOn({ kafka, topic }, (number, { offset, key, value, headers = {} }) => {
+    const [partition, at] = [number as Partition, offsetOf(offset)]
+    records.push({ partition, at, ...read({ offset: at, key, value, headers }, partition) } as StoredRow)
   })
   /** The plants of the table by id, and the offset of the latest creation in each partition. */
   const plants = () => new Map(records.flatMap(({ row }) => (row === undefined ? [] : [[row.id, row] as const])))
@@ -103,8 +102,7 @@ export async function followTable({ kafka, topic, partitions }: TestTopic) {
 export const readableIn = ({ plants }: Truth['states'][number]) =>
   [...plants.values()].filter((claim) => claim.plant !== undefined)
 
-const textOf = (claim: Claim | undefined) =>
-  claim && JSON.stringify([claim.offset, claim.eventId, claim.plant?.name, claim.plant?.tag])
+const textOf = (claim: Claim | undefined) => claim && encodeEntry(claim).toString('hex')
 
 /** The rows that are in the table for the first time after a row of a later creation. */
 function outOfOrder(records: readonly StoredRow[]): StoredRow[] {

@@ -13,15 +13,20 @@ export async function readRawRecords(
 ): Promise<KafkaMessage[]> {
   const { ends } = await checkTopic(kafka, { topic, partitions }, kind)
   const found = new Map<string, KafkaMessage>()
+  await readOn({ kafka, topic }, (partition, message) => void found.set(`${partition}-${message.offset}`, message))
+  const count = ends.reduce((sum, end) => sum + Number(end), 0)
+  await vi.waitFor(() => expect(found.size).toBeGreaterThanOrEqual(count), WAIT_MS)
+  return [...found.values()]
+}
+
+/** Reads a topic from its first record until the test ends. */
+export async function readOn(
+  { kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>,
+  onRecord: (partition: number, message: KafkaMessage) => void,
+): Promise<void> {
   const consumer = kafka.consumer({ groupId: `test-${randomUUID()}` })
   onTestFinished(() => consumer.disconnect())
   await consumer.connect()
   await consumer.subscribe({ topic, fromBeginning: true })
-  await consumer.run({
-    autoCommit: false,
-    eachMessage: async ({ partition, message }) => void found.set(`${partition}-${message.offset}`, message),
-  })
-  const count = ends.reduce((sum, end) => sum + Number(end), 0)
-  await vi.waitFor(() => expect(found.size).toBeGreaterThanOrEqual(count), WAIT_MS)
-  return [...found.values()]
+  await consumer.run({ autoCommit: false, eachMessage: async ({ partition, message }) => onRecord(partition, message) })
 }

@@ -3,6 +3,7 @@ import { kafkajs, kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs
 import type { ConsumerByTopicId, TopicId } from '@plant-store/shared/kafka-client/topic-ids.ts'
 import type { Cluster, Kafka } from 'kafkajs'
 import { onTestFinished } from 'vitest'
+import { listen } from './listen.ts'
 
 const Encoder = kafkajsModule('src/protocol/encoder.js')
 type Encoded = InstanceType<typeof Encoder>
@@ -75,11 +76,9 @@ export async function openBroker(
       for (let at = 0; at < frames.length; at += 4 + frames.readInt32BE(at)) respond(socket, frames.subarray(at))
     })
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  onTestFinished(() => void server.close())
   return {
     requests,
-    port: (server.address() as { port: number }).port,
+    port: await listen(server),
     connections: () => sockets.size,
     cut(): void {
       for (const socket of sockets) socket.destroy()

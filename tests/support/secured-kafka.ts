@@ -20,12 +20,16 @@ export const PASSWORD = `a-password-${SECRET_MARK}`
 const MODULES = 'org.apache.kafka.common.security'
 const HOST = 'localhost'
 const STOP_GRACE_MS = 1_000
+const RESTART_GRACE_MS = 60_000
+const START_TIMEOUT_MS = 120_000
 
 export type SecuredKafkaOptions = {
   /** The users that may log in with PLAIN. */
   users: readonly string[]
   /** The URL of the keys by which Kafka verifies tokens; without it, no client may log in with OAUTHBEARER. */
   tokenKeysUrl?: string
+  /** Those of `npm start` unless given. */
+  classpath?: string
   moreSettings?: Record<string, string>
 }
 
@@ -40,8 +44,9 @@ const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
  * what an ACL allows: at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by
  * a certificate.
  */
-export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {} }: SecuredKafkaOptions) {
-  const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })
+export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}, ...options }: SecuredKafkaOptions) {
+  const { kafkaClasspath, java } = await ensureJars({ redis: false })
+  const { classpath = kafkaClasspath } = options
   const dir = mkdtempSync(join(inject('testRun'), 'secured-kafka-'))
   const authority = createAuthority(dir)
   const otherAuthority = createAuthority(dir, 'other')
@@ -53,24 +58,24 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
     ...moreSettings,
   }
   const clusterId = newClusterId()
-  const nodes = await Promise.all(
-    places.map(({ id, controller, listeners }) => {
-      const name = `kafka-${id}`
-      const advertised = LISTENERS.map((listener) => `${listener}://${HOST}:${listeners[listener]}`).join(',')
-      return startNode({
-        ...{ name, dir: join(dir, name), logFile: join(dir, `${name}.log`), classpath, java, clusterId },
-        settings: {
-          ...common,
-          'node.id': id,
-          listeners: `${advertised},CONTROLLER://${HOST}:${controller}`,
-          'advertised.listeners': advertised,
-        },
-        javaArgs: [...defaultJavaArgs, `-D${ALLOWED_URLS}=${tokenKeysUrl ?? ''}`],
-        isReady: () => answersKafka(listeners.PLAINTEXT),
-        onSpawn: (running) => registerProcess(inject('testRun'), running),
-      })
-    }),
-  )
+  function start({ id, controller, listeners }: (typeof places)[number]) {
+    const name = `kafka-${id}`
+    const advertised = LISTENERS.map((listener) => `${listener}://${HOST}:${listeners[listener]}`).join(',')
+    return startNode({
+      ...{ name, dir: join(dir, name), logFile: join(dir, `${name}.log`), classpath, java, clusterId },
+      settings: {
+        ...common,
+        'node.id': id,
+        listeners: `${advertised},CONTROLLER://${HOST}:${controller}`,
+        'advertised.listeners': advertised,
+      },
+      javaArgs: [...defaultJavaArgs, `-D${ALLOWED_URLS}=${tokenKeysUrl ?? ''}`],
+      startTimeoutMs: START_TIMEOUT_MS,
+      isReady: () => answersKafka(listeners.PLAINTEXT),
+      onSpawn: (running) => registerProcess(inject('testRun'), running),
+    })
+  }
+  const nodes = new Map(await Promise.all(places.map(async (place) => [place.id, await start(place)] as const)))
   const addresses = (listener: Listener) => places.map(({ listeners }) => `${HOST}:${listeners[listener]}`).join(',')
   const brokers = addresses('PLAINTEXT')
   const admins = createKafka(brokers.split(','), 'test-admin', quietLog)
@@ -99,12 +104,21 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
 
     /** Stops the process of a broker, which keeps its connections, or lets it continue. */
     signal(nodeId: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
-      const node = nodes[NODE_IDS.indexOf(nodeId)]
+      const node = nodes.get(nodeId)
       if (node !== undefined) process.kill(-node.pid, signal)
     },
 
     async stop(): Promise<void> {
-      await Promise.all(nodes.map((node) => node.stop({ graceMs: STOP_GRACE_MS })))
+      await Promise.all([...nodes.values()].map((node) => node.stop({ graceMs: STOP_GRACE_MS })))
+    },
+
+    /** Restarts each broker in order, the next one when `untilReady` resolves. */
+    async restartOneByOne(untilReady: () => Promise<unknown>): Promise<void> {
+      for (const place of places) {
+        await nodes.get(place.id)?.stop({ graceMs: RESTART_GRACE_MS })
+        nodes.set(place.id, await start(place))
+        await untilReady()
+      }
     },
 
     async setScramPassword(user: string, password: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { createPlant, errorOf, idsWhile, onConnections, readPlant } from './client.ts'
+import { createPlant, errorOf, readPlant, untilStopped } from './client.ts'
 import { listAll } from './listing.ts'
 
 const CONNECTIONS = 32
@@ -18,7 +18,6 @@ export function startSteadyLoad(urls: readonly string[]) {
   const wrong: unknown[] = []
   const done = { creates: 0, duplicates: 0, reads: 0, absences: 0, lists: 0 }
   const created: Created[] = []
-  let going = true
   let nextList = LIST_EVERY
 
   function expectThat(isRight: boolean, what: object): void {
@@ -78,18 +77,5 @@ export function startSteadyLoad(urls: readonly string[]) {
     done.lists++
   }
 
-  const clients = onConnections(
-    CONNECTIONS,
-    idsWhile(() => going),
-    step,
-  )
-  return {
-    done,
-    wrong,
-    /** Ends it; resolves when the last response is there. */
-    async stop(): Promise<void> {
-      going = false
-      await clients
-    },
-  }
+  return { done, wrong, ...untilStopped(CONNECTIONS, step) }
 }

@@ -1,5 +1,4 @@
 import type { FollowOptions } from '@plant-store/shared/event-log/follow.ts'
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
@@ -21,11 +20,8 @@ export async function readTruth(
   store: TestTopic,
   read: FollowOptions['read'] = recordReader(store.partitions),
 ): Promise<Truth> {
-  // A broker that is back does not lead its partitions at once.
-  const { ends } = await vi.waitFor(() => checkTopic(store.kafka, store), { timeout: WAIT_MS })
-  const { checkpoints, delivered, follower } = followLog(store, { read })
-  const reached = () => ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? BEFORE_LOG).offset + 1)
-  await vi.waitFor(() => expect(reached()).toEqual(ends), { timeout: WAIT_MS })
+  const { checkpoints, delivered, follower, untilAtEnd } = followLog(store, { read })
+  await untilAtEnd()
   await follower.close()
   const states = allPartitions(store.partitions).map((partition) => ({
     ...fold(

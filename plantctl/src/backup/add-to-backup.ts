@@ -13,7 +13,6 @@ import type { BackupFile, Manifest, PartitionBackup } from './manifest.ts'
 
 export type RecordToBackUp = LogRecord & { raw: RawRecord }
 
-/** The requests of a backup to the log. */
 export type BackedUpLog = {
   topic: string
   readGroups(): Promise<{ groups: ReadonlyMap<string, GroupOffsets>; areAll: boolean }>
@@ -24,7 +23,6 @@ export type BackedUpLog = {
   warn(text: string): void
 }
 
-/** The files of a backup. */
 export type BackupFiles = {
   recordsOf(file: BackupFile): AsyncIterable<readonly RawRecord[]>
   writer(partition: Partition, from: Offset): ReturnType<typeof createFileWriter>

@@ -19,6 +19,7 @@ const LINE_END = '\n'.charCodeAt(0)
 export function createFileWriter(folder: string, partition: Partition, from: Offset) {
   const files: BackupFile[] = []
   let start = from
+  let next = from
   let open: Awaited<ReturnType<typeof openFile>> | undefined
 
   async function openFile() {
@@ -48,6 +49,8 @@ export function createFileWriter(folder: string, partition: Partition, from: Off
   return {
     async add(records: readonly RawRecord[]): Promise<void> {
       for (const record of records) {
+        if (record.offset < next) throw new Error(`partition ${partition}: offset ${record.offset} follows ${next - 1}`)
+        next = after(record.offset)
         open ??= await openFile()
         const line = lineOf(record)
         open.pending += line
@@ -77,10 +80,7 @@ const offsetText = (offset: number) => String(offset).padStart(OFFSET_DIGITS, '0
 const nameOf = (partition: Partition, from: Offset) =>
   `${String(partition).padStart(PARTITION_DIGITS, '0')}-${offsetText(from)}`
 
-/**
- * The records of a file, in batches. Throws a DamagedBackup unless the file is as it was written: the checksum is
- * compared before the first record.
- */
+/** In batches. Throws a DamagedBackup for a file that is not as written, before its first record. */
 export async function* recordsOf(folder: string, file: BackupFile): AsyncGenerator<RawRecord[]> {
   let count = 0
   let next = file.from

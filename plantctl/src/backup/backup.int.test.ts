@@ -19,6 +19,7 @@ import { startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl.ts'
+import { type Manifest, readManifest, writeManifest } from './manifest.ts'
 
 const PARTITIONS = 3
 const APPEARS_WITHIN_MS = 30_000
@@ -154,6 +155,17 @@ it('a backup that follows adds what comes, until it is interrupted', async () =>
   expect(await following.ended).toMatchObject({ code: 130 })
   expect(contentOf(folder).ends).toEqual([2])
   expect(statSync(folder).mode & 0o77).toBe(0)
+})
+
+it('a restored topic keeps its records where the brokers would not', async () => {
+  const { topic, plantctl, folder } = await backedUp(1, 1)
+  const manifest = (await readManifest(folder)) as Manifest
+  const { 'cleanup.policy': cleanup, 'retention.ms': retention, ...others } = manifest.configuration
+  await writeManifest(folder, { ...manifest, configuration: others })
+  const restored = randomUUID()
+  expect(await plantctl('restore', '--from', folder, '--topic', restored)).toMatchObject({ code: 0 })
+  const required = { 'cleanup.policy': cleanup, 'retention.ms': retention }
+  expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject(required)
 })
 
 it.each([

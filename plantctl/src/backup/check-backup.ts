@@ -15,7 +15,9 @@ type Progress = { onStart(records: number): void; onRead(records: number): void 
  */
 export async function checkBackup(folder: string, { onStart, onRead }: Progress) {
   const manifest = await readManifest(folder)
-  if (manifest === undefined) throw new DamagedBackup(`${folder} has no backup: it has no manifest.json`)
+  if (manifest === undefined) {
+    throw new Error(`${folder} has no manifest.json, so no complete backup: name the folder of "plantctl backup --to"`)
+  }
   const damage = await findDamage(folder, manifest)
   if (damage.length > 0) throw new DamagedBackup(...damage)
   const ends = manifest.partitions.map(({ end }) => end)

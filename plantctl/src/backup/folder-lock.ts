@@ -7,10 +7,7 @@ const TOUCH_EVERY_MS = 5_000
 /** A process that was killed leaves its lock behind. */
 const ABANDONED_AFTER_MS = 60_000
 
-/**
- * Locks a folder for one backup at a time. A lock that its process has not touched for a minute is replaced. Throws when
- * another backup holds it.
- */
+/** Throws when another backup holds the lock. One that was not touched for a minute is replaced. */
 export async function lockFolder(folder: string) {
   const file = join(folder, 'lock')
   const own = `${hostname()} ${process.pid} ${randomUUID()}`

@@ -25,7 +25,6 @@ export function lineOf({ offset, timestamp, key, value, headers }: RawRecord): s
   return `${JSON.stringify(line)}\n`
 }
 
-/** The record of a line that `lineOf` has returned. */
 export function recordOf(text: string): RawRecord {
   const { offset, timestamp, key, value, headers }: Line = JSON.parse(text)
   return {

@@ -10,7 +10,6 @@ import type { ExactWriter, RestoredTopic } from './restored-topic.ts'
 /** Each partition has at most one file of the backup in memory, and one batch on its way. */
 const PARTITIONS_AT_ONCE = 4
 
-/** A backup to restore. */
 export type Backup = {
   manifest: Manifest
   /** The records of a partition in their order, in batches. */
@@ -79,7 +78,6 @@ export async function restoreLog(
 
 export const sumOf = (offsets: readonly Offset[]) => offsets.reduce<number>((sum, offset) => sum + offset, 0)
 
-/** Does the work for some partitions at a time. */
 async function inTurns(partitions: readonly Partition[], work: (partition: Partition) => Promise<void>): Promise<void> {
   const left = [...partitions]
   const turns = Array.from({ length: PARTITIONS_AT_ONCE }, async () => {

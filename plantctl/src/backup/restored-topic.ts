@@ -2,7 +2,7 @@ import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { commitGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import { createLatchedTopic, isLatched } from '@plant-store/shared/event-log/latch.ts'
-import { confirmed, type LogEnds, readEnds } from '@plant-store/shared/event-log/topic.ts'
+import { confirmed, LOG, type LogEnds, readEnds } from '@plant-store/shared/event-log/topic.ts'
 import { readConfiguration, setConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
@@ -18,10 +18,10 @@ const COMMIT_EVERY_MS = 1_000
 export type ExactWriter = Awaited<ReturnType<typeof openExactWriter>>
 export type RestoredTopic = ReturnType<typeof restoredTopic>
 
-/** The requests of a restore to the topic that it writes. */
 export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: AbortSignal) {
   const { kafka, topic } = log
-  const configuration = new Map(Object.entries(manifest.configuration))
+  // What the backup leaves to the defaults of its brokers may be otherwise here, and delete what is restored.
+  const configuration = new Map(Object.entries({ ...LOG.required, ...manifest.configuration }))
   return {
     ...{ name: topic, batchBytes: BATCH_BYTES },
 
@@ -40,7 +40,7 @@ export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: Abort
 
     commitOffsets: (group: GroupBackup) => commitOffsets(log, group),
 
-    /** Gives the topic the settings of the backup, and lifts the latch by it. */
+    /** Gives the topic its settings, and lifts the latch by it. */
     release: () => setConfiguration(kafka, topic, configuration),
   }
 }
@@ -50,10 +50,7 @@ type Ranges = Parameters<ReadRaw>[0]
 type OnRecords = Parameters<ReadRaw>[1]
 type OnRead = Parameters<typeof rawReader>[2]
 
-/**
- * True if an earlier run has begun to restore the topic, false if there is no such topic. Throws a PreconditionError for
- * any other topic.
- */
+/** True for the topic of an earlier run, false without one. Throws a PreconditionError for any other topic. */
 export async function isBegun({ kafka, topic }: LogOfStore): Promise<boolean> {
   const found = await retryForSeconds(() => readConfiguration(kafka, topic), topic)
   if (found === undefined || isLatched(found)) return found !== undefined

@@ -31,7 +31,6 @@ was acknowledged before "takenAt" is in it. Each folder has one backup; copy it 
 "plantctl restore".
 `
 
-/** plantctl backup */
 export const backup: Command = {
   summary: 'saves the log into a folder, and later what is new',
   help,

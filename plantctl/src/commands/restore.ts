@@ -43,7 +43,6 @@ PLANTS_PARTITIONS. They fill an empty read model. Consistency tokens and list cu
 group and empty first claims, and a table has to be another topic. Then delete the former topic and its keys in Redis.
 `
 
-/** plantctl restore */
 export const restore: Command = {
   summary: 'restores a backup into a topic, with the same offsets',
   help,

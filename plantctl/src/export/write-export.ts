@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { plantOf } from '@plant-store/shared/plant/plant.ts'
+import { textsOf } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'
@@ -9,9 +9,7 @@ import { openOutputFile } from './output-file.ts'
 
 type Export = ReturnType<typeof createExport>
 
-/**
- * Writes an export to a file, complete or not at all, or to stdout. `fill` adds the plants and returns where they end.
- */
+/** Writes an export to a file, completely or not at all, or to stdout. `fill` returns where the plants end. */
 export async function writeExport(
   { topic }: Pick<Store, 'topic'>,
   { printData, printError }: CliContext,
@@ -64,11 +62,9 @@ export function createExport(write: (lines: string) => Promise<void>) {
   }
 }
 
-/**
- * The id is a string, as in the event: many JSON parsers lose digits of an int64. The same log gives the same bytes.
- */
+/** The id is a string, as in the event: many JSON parsers lose digits of it. The same log gives the same bytes. */
 function plantLine(partition: Partition, { id, plant, offset, eventId }: Claim): string {
-  const texts = plant === undefined ? { unreadable: true } : plantOf(plant)
+  const texts = plant === undefined ? { unreadable: true } : textsOf(plant)
   const position = formatPosition({ partition, offset })
   return `${JSON.stringify({ id: String(id), ...texts, position, event: eventId })}\n`
 }

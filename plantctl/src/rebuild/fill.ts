@@ -35,10 +35,7 @@ export function createFill(options: FillOptions) {
     return result
   }
 
-  /**
-   * The checkpoint that both have passed. If the generation is behind the fold, it has no event id to verify: the fold
-   * has read that part of this log.
-   */
+  /** The checkpoint that both have passed. A fold that is ahead has read this log: nothing to verify there. */
   const reached = (): Checkpoint =>
     filled.offset < folded.checkpoint.offset ? { offset: filled.offset, eventId: '' } : folded.checkpoint
 
@@ -116,9 +113,7 @@ export function createFill(options: FillOptions) {
     start: () => enqueue(start),
     refresh: () => enqueue(refresh),
 
-    /**
-     * Adds the records after `from` up to `next`; resolves with the checkpoint to continue from, as a record sink does.
-     */
+    /** Adds the records after `from` up to `next`; resolves with the checkpoint to continue from. */
     add: (records: readonly LogRecord[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint> =>
       enqueue(async () => {
         if (hasEnded) return next

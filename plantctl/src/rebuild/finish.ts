@@ -8,7 +8,6 @@ import { isFinal, neverStable, nothingLive } from './rebuild-error.ts'
 import type { GroupOptions } from './rebuild-options.ts'
 import type { Phase } from './rebuild-progress.ts'
 
-/** The result of the rebuild of a partition. */
 export type PartitionResult =
   | { is: 'switched'; partition: Partition; generation: string; replaced: string }
   /** The new generation was dropped; the live one is unchanged. */

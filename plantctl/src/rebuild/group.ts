@@ -9,7 +9,6 @@ import { noProgress, RETRYING } from './rebuild-error.ts'
 import type { GroupOptions } from './rebuild-options.ts'
 import type { Phase } from './rebuild-progress.ts'
 
-/** Rebuilds some partitions side by side from one reading of the log. */
 export async function rebuildGroup({ group, slices }: SlicedGroup, options: GroupOptions): Promise<PartitionResult[]> {
   const { follow, ends, keepPace, onProgress, time } = options
   const failed = Promise.withResolvers<never>()

@@ -17,7 +17,6 @@ import type { RebuildRun } from './rebuild-options.ts'
 const MAX_WAIT_MS = 10
 const MIN_BYTES = 1
 
-/** Rebuilds partitions of a store, as `rebuildPartitions`. */
 export function rebuildStore(
   store: LogSource & { generations: Generations },
   run: RebuildRun,

@@ -3,10 +3,7 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { formatPartitions } from '@plant-store/shared/runtime/format.ts'
 
-/**
- * A rebuild cannot continue; the message names the cause and the remedy. The next rebuild continues with what was
- * filled.
- */
+/** A rebuild has ended early; the message has the cause and the remedy. The next one continues. */
 export class RebuildError extends Error {
   override name = 'RebuildError'
 }

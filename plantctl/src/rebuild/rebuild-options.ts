@@ -8,7 +8,6 @@ import type { GenerationReader } from '../verify/compare.ts'
 import type { ReadLog } from '../verify/slice.ts'
 import type { PartitionProgress } from './rebuild-progress.ts'
 
-/** The partitions to rebuild, and how. */
 export type RebuildRun = {
   partitions: readonly Partition[]
   /** Also fills partitions of which Redis has nothing. */
@@ -16,14 +15,9 @@ export type RebuildRun = {
   /** Over all partitions; unlimited without it. */
   recordsPerSecond?: number | undefined
   onProgress(progress: PartitionProgress): void
-  /**
-   * Interrupts the rebuild, which then rejects with the signal's reason. The next one continues with what was filled.
-   */
+  /** Interrupts the rebuild, which rejects with its reason. The next one continues with what was filled. */
   signal: AbortSignal
-  /**
-   * Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is
-   * verified.
-   */
+  /** Records folded in memory at once: about 80 bytes each, twice that while a partition is verified. */
   recordsAtOnceMax?: number
 }
 
@@ -34,7 +28,6 @@ export type RebuildOptions = RebuildRun & {
     sink: RecordSink,
     only: ReadonlySet<Partition>,
   ): Pick<Follower, 'start' | 'assigned' | 'reloadCheckpoints' | 'close'>
-  /** Reads the next offset of each partition of the log. */
   readEnds(): Promise<Offset[]>
   /** Returns a reader of the log that calls `onRead` after each batch. */
   readerOfLog(signal: AbortSignal, onRead: () => void): ReadLog

@@ -41,10 +41,7 @@ const ALIVE_EVERY_MS = 1_000
 export function createPace(recordsPerSecond: number | undefined, time: Time) {
   let freeAt = time.now()
 
-  /**
-   * Resolves when this many more records are allowed, or when the signal is aborted. Calls `onAlive` while it waits:
-   * the rebuild is not stuck, only slowed down.
-   */
+  /** Resolves when this many more are allowed, or aborted. Meanwhile `onAlive`: it is slow, not stuck. */
   return async function keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void> {
     if (recordsPerSecond === undefined || records === 0) return
     freeAt = Math.max(freeAt, time.now()) + (records / recordsPerSecond) * 1_000

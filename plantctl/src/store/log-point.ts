@@ -9,10 +9,7 @@ export type LogPoint = { is: 'moment'; ms: number } | { is: 'positions'; positio
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/
 
-/**
- * Parses the value of an option: positions (`3-120,5-7`), an instant in UTC, or `15m` before `now` (ms since 1970).
- * Throws a UsageError.
- */
+/** Parses positions (`3-120,5-7`), an instant in UTC, or `15m` before `now`. Throws a UsageError. */
 export function logPointOf(option: string, text: string, partitions: number, now: number): LogPoint {
   const ms = momentOf(text, now)
   if (ms !== undefined) return { is: 'moment', ms }

@@ -19,9 +19,7 @@ const CLIENT_ID = 'plant-store-plantctl'
 const GIVE_UP_AFTER_MS = 10_000
 const RETRY_MS = 250
 
-/** The log and the read model that a command works on. */
 export type Store = Stores & {
-  /** Prints warnings on stderr. */
   log: Log
 }
 
@@ -44,7 +42,6 @@ export async function withStore<T>(context: CliContext, work: (store: Store) => 
   }
 }
 
-/** The log of a store, without its read model. */
 export type LogOfStore = TopicSettings & { kafka: Kafka; log: Log }
 
 /** Works on the log alone, which Redis is not needed for; otherwise as `withStore`. */
@@ -53,7 +50,7 @@ export async function withLog<T>(context: CliContext, work: (log: LogOfStore) =>
   await assertFilesRespond(settings as KafkaSettings)
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), CLIENT_ID, SILENT, securityOf(settings))
   const from = file === undefined ? '' : ` (from ${file})`
-  const responds = assertResponds(`Kafka at ${settings.KAFKA_BROKERS}${from}`, () => withAdmin(kafka, async () => {}))
+  const responds = assertResponds(`Kafka at ${settings.KAFKA_BROKERS}`, from, () => withAdmin(kafka, async () => {}))
   await Promise.race([responds, rejectionBy(context.signal)])
   const log = createTerminalLog(context.printError)
   const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings
@@ -76,8 +73,8 @@ export async function connectStore({ env, printError, stderrIsTerminal, signal }
   try {
     await Promise.race([
       Promise.all([
-        assertResponds(`Redis at ${redis}${from}`, readModel.ready),
-        assertResponds(`Kafka at ${brokers}${from}`, () => withAdmin(kafka, async () => {})),
+        assertResponds(`Redis at ${redis}`, from, readModel.ready),
+        assertResponds(`Kafka at ${brokers}`, from, () => withAdmin(kafka, async () => {})),
       ]),
       rejectionBy(signal),
     ])
@@ -107,12 +104,14 @@ export async function withRefusalsOf<T>(topic: string | undefined, work: () => P
   }
 }
 
-async function assertResponds(server: string, connect: () => Promise<void>): Promise<void> {
+async function assertResponds(server: string, from: string, connect: () => Promise<void>): Promise<void> {
   try {
     await retryForSeconds(connect)
   } catch (cause) {
     if (cause instanceof PreconditionError) throw cause
-    throw new Error(`${server} cannot be used: ${reasonOf(cause)}`, { cause })
+    const reason = reasonOf(cause)
+    const namesServer = /^(Kafka|Redis) at /.test(reason)
+    throw new Error(namesServer ? `${reason}${from}` : `${server}${from} cannot be used: ${reason}`, { cause })
   }
 }
 

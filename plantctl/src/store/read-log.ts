@@ -63,7 +63,6 @@ function rangeReader<R extends LogRecord>(source: Omit<ReplayOptions<R>, 'ranges
     })
 }
 
-/** The key of the events of a plant. */
 export const keyOf = (id: PlantId): Buffer => Buffer.from(String(id), 'latin1')
 
 export const partitionOfId = (id: PlantId, partitions: number): Partition => partitionOf(keyOf(id), partitions)

@@ -8,12 +8,6 @@ it('shows the share, the pace and the time left', () => {
   )
 })
 
-it('does not count what an earlier run had passed as pace', () => {
-  expect(progressBar({ what: '', passed: 500, before: 400, total: 1_000 }, 1_000, 40)).toBe(
-    ' 50 %  500 of 1,000 events, 100/s, 5.0 s left',
-  )
-})
-
 it('is at 100 % when there is no work, and has no pace at the start', () => {
   const noWork = { what: '', passed: 0, before: 0, total: 0 }
   expect(progressBar(noWork, 0, 40)).toBe('100 %  0 of 0 events')

@@ -3,9 +3,7 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu
 /** A colour as `createPaint` sets and resets it, or one of these characters, except for the end of a line. */
 const COLOUR_OR_UNSAFE = new RegExp(`\\x1b\\[(?:1|2|22|3[1236]|39)m|(?!\\n)${UNSAFE.source}`, UNSAFE.flags)
 
-/**
- * Makes untrusted text safe for a terminal: escapes unsafe characters, and cuts what is longer than `maxCharacters`.
- */
+/** Makes text safe for a terminal: escapes what is unsafe, and cuts what is longer than `maxCharacters`. */
 export function safeText(text: string, maxCharacters: number): string {
   const characters = Array.from(text)
   const kept = characters.slice(0, maxCharacters).join('')

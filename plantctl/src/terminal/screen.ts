@@ -13,7 +13,6 @@ const CLEAR_REST_OF_SCREEN = `${ESC}J`
 export function openScreen({ draw, colours }: Pick<CliContext, 'draw' | 'colours'>) {
   let isOpen = false
   return {
-    /** Draws the lines that fit into `rows`. */
     async draw(lines: readonly string[], rows: number): Promise<void> {
       const shown =
         lines.length <= rows ? lines : [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} more lines`]
@@ -23,7 +22,6 @@ export function openScreen({ draw, colours }: Pick<CliContext, 'draw' | 'colours
       await draw(`${enter}${HOME}${text}${CLEAR_REST_OF_SCREEN}`)
     },
 
-    /** Returns to the normal screen. */
     async close(): Promise<void> {
       if (isOpen) await draw(LEAVE)
       isOpen = false

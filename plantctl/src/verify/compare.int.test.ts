@@ -8,7 +8,6 @@ import type { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
 import { claimAt, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
-import { byteChanges, changeOneByte } from '../../../tests/support/stored-bytes.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
 import type { GenerationReader } from './compare.ts'
 import type { Difference } from './difference.ts'
@@ -51,30 +50,6 @@ it('the fold of any log matches, also when the generation has grown since', asyn
       if (upTo > 0) expect(await differences(BY_BYTES)).toEqual([])
     }),
     { numRuns: 100 },
-  )
-})
-
-it('any changed byte of a generation is found', async () => {
-  const log = await openVerifiedLog(inject('redisUrl'), 2)
-  await fc.assert(
-    fc.asyncProperty(
-      logs.filter((batches) => batches.some(({ records }) => records.length > 0)),
-      spanSizes,
-      byteChanges,
-      async (batches, plantsPerSpan, change) => {
-        await log.empty()
-        for (const batch of batches) await log.apply(P, batch, GENERATION)
-        const keys = ['plants', 'order', 'parked'].map((kind) => `${log.at(P)}${GENERATION}:${kind}`)
-        const existing = (
-          await Promise.all(keys.map(async (key) => ((await log.redis.exists(key)) ? [key] : [])))
-        ).flat()
-        const changed = await changeOneByte(log.redis, existing, change)
-        const differences = await compare(log.readModel.generations, batches, plantsPerSpan)
-        expect(await differences()).not.toEqual([])
-        await log.redis.del(changed)
-      },
-    ),
-    { numRuns: 200 },
   )
 })
 

@@ -1,13 +1,12 @@
-import { PLANT_FIELDS, type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
+import { type PlantId, parsePlantId, textsOf } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
 import { type Generations, type StoredPlant, sameSpan } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import type { Counts, EntryField, Subject } from './difference.ts'
+import type { Counts, Subject } from './difference.ts'
 import { type Folded, isIn, isParkedIn, type Slice } from './slice.ts'
 
-/** Reads a generation in bounded batches. */
 export type GenerationReader = Pick<Generations, 'state' | 'span' | 'order' | 'entries' | 'plants' | 'parked'>
 
 /** A slice of a generation, and the fold to compare it with. */
@@ -161,25 +160,23 @@ async function comparePlants(reader: GenerationReader, comparison: Comparison): 
   return entries
 }
 
-type FieldDifference = { field: EntryField; expected: string | null; found: string | null }
+type FieldDifference = { field: string; expected: string | null; found: string | null }
 
 /** The fields in which two claims of the same id differ. */
 export function differencesOf(expected: Claim, found: Claim): FieldDifference[] {
-  const differences = FIELDS.map((field) => ({
-    ...{ field, expected: fieldOf(expected, field), found: fieldOf(found, field) },
-  })).filter((one) => one.expected !== one.found)
+  const [one, other] = [fieldsOf(expected), fieldsOf(found)]
+  const differences = Object.keys({ ...one, ...other })
+    .map((field) => ({ field, expected: one[field] ?? null, found: other[field] ?? null }))
+    .filter((difference) => difference.expected !== difference.found)
   // If only one of them is readable, the fields of the plant differ for that reason.
   const unreadable = differences.findIndex(({ field }) => field === 'readable')
   return unreadable === -1 ? differences : differences.slice(0, unreadable + 1)
 }
 
-const FIELDS: readonly EntryField[] = ['eventId', 'offset', 'readable', ...PLANT_FIELDS]
-
-function fieldOf({ eventId, offset, plant }: Claim, field: EntryField): string | null {
-  if (field === 'eventId') return eventId
-  if (field === 'offset') return String(offset)
-  if (field === 'readable') return plant === undefined ? 'no' : 'yes'
-  return plant?.[field] ?? null
+/** The fields of an entry, and whether it can be read at all. */
+function fieldsOf({ eventId, offset, plant }: Claim): Record<string, string> {
+  const known = { eventId, offset: String(offset), readable: plant === undefined ? 'no' : 'yes' }
+  return plant === undefined ? known : { ...known, ...textsOf(plant) }
 }
 
 /** Checks whether the generation may have entries besides the plants'. */
@@ -269,5 +266,5 @@ function parseOffset(text: string): Offset | undefined {
 export function formatClaim(claim: Claim | undefined): string {
   if (claim === undefined) return 'an invalid entry'
   const { offset, eventId, plant } = claim
-  return JSON.stringify({ offset, event: eventId, ...(plant ?? { unreadable: true }) })
+  return JSON.stringify({ offset, event: eventId, ...(plant === undefined ? { unreadable: true } : textsOf(plant)) })
 }

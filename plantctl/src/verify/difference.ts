@@ -1,14 +1,9 @@
-import type { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'
 import type { KEY_TYPES } from '@plant-store/shared/status/read-status.ts'
 
-/** A field of an entry, or whether the entry can be read at all. */
-export type EntryField = 'eventId' | 'offset' | 'readable' | keyof Plant
-
 export type Counts = Record<'plants' | 'voids' | 'parked', number>
 
-/** A pointer, or a key of a generation. */
 export type KeyName = keyof typeof KEY_TYPES
 
 /** The details of a difference. Each kind has the properties that its text shows. */
@@ -16,7 +11,7 @@ type Details = {
   /** Ids and offsets are the texts of the read model, which may be invalid. */
   id?: string
   offset?: Offset | string
-  field?: EntryField
+  field?: string
   key?: KeyName
   of?: keyof Counts
   after?: string
@@ -78,7 +73,6 @@ const TEXTS = {
     `${formatCount(plants, 'plant')} of the log not in the table: is a projector running with this PLANTS_TABLE?`,
 } satisfies Record<string, (one: Details) => string>
 
-/** A difference as one line of text. */
 export function formatDifference(difference: Difference): string {
   const { partition, generation } = difference
   const text = TEXTS[difference.what](difference)

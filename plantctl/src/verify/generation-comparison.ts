@@ -89,9 +89,7 @@ export type Snapshot = {
 }
 
 export type VerificationOptions = {
-  /** The number of partitions of the topic. */
   partitions: number
-  /** Reads the log, for the other slices. */
   read: ReadLog
   plantsPerRead?: number | undefined
   /** Called after each batch that was read from Redis. */

@@ -2,9 +2,9 @@ import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import fc from 'fast-check'
+import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
-import { type ByteChange, byteChanges, changeOneByte } from '../../../tests/support/stored-bytes.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
 
 const P = 0 as Partition
@@ -12,6 +12,18 @@ const GENERATION = 'live-one'
 
 /** Work in one slice, and in several. */
 const limits = fc.constantFrom(500_000, 2)
+
+/** Bytes that a key of Redis holds, and how others get to their place. */
+type StoredBytes = { bytes: Buffer; put(bytes: Buffer): Promise<unknown> }
+
+/** Which byte is changed, where and how: generated numbers, taken modulo the number of choices. */
+type ByteChange = { place: number; at: number; difference: number }
+
+const byteChanges: fc.Arbitrary<ByteChange> = fc.record({
+  place: fc.nat(),
+  at: fc.nat(),
+  difference: fc.integer({ min: 1, max: 255 }),
+})
 
 /** Offsets 0 to 9 without a record, and a change of the third place, the checkpoint, from 9 to 8. */
 const EARLIER_CHECKPOINT: [LogBatch[], number, ByteChange] = [
@@ -62,3 +74,41 @@ it('finds any changed byte in any key, but for a checkpoint that is as true', as
     { numRuns: 300, examples: [EARLIER_CHECKPOINT] },
   )
 })
+
+/** Changes one byte of what these keys hold, or of their names. Returns the bytes that are now in its place. */
+async function changeOneByte(redis: Redis, keys: readonly string[], change: ByteChange): Promise<Buffer> {
+  const all = await Promise.all(keys.map((key) => placesOf(redis, key)))
+  const places = all.flat().filter(({ bytes }) => bytes.length > 0)
+  const { bytes, put } = places[change.place % places.length] as StoredBytes
+  const changed = Buffer.from(bytes)
+  const at = change.at % changed.length
+  changed[at] = (changed[at] as number) ^ change.difference
+  await put(changed)
+  return changed
+}
+
+/** All places of a key, its own name included. */
+async function placesOf(redis: Redis, key: string): Promise<StoredBytes[]> {
+  const name = { bytes: Buffer.from(key), put: (changed: Buffer) => redis.rename(key, changed) }
+  const type = await redis.type(key)
+  if (type === 'string') {
+    const bytes = (await redis.getBuffer(key)) as Buffer
+    return [name, { bytes, put: (changed) => redis.set(key, changed) }]
+  }
+  if (type === 'list') {
+    const elements = await redis.lrangeBuffer(key, 0, -1)
+    const put = (at: number) => (changed: Buffer) => redis.lset(key, at, changed)
+    return [name, ...elements.map((bytes, at) => ({ bytes, put: put(at) }))]
+  }
+  const flat = (await redis.callBuffer('HGETALL', key)) as Buffer[]
+  const places: StoredBytes[] = [name]
+  for (let n = 0; n < flat.length; n += 2) {
+    const [field, value] = [flat[n], flat[n + 1]] as [Buffer, Buffer]
+    places.push({ bytes: value, put: (changed) => redis.hset(key, field, changed) })
+    places.push({
+      bytes: field,
+      put: (changed) => redis.multi().hdel(key, field).hset(key, changed, value).exec(),
+    })
+  }
+  return places
+}

@@ -46,7 +46,6 @@ export function ofSlice(slice: Slice, records: readonly LogRecord[]): readonly L
   })
 }
 
-/** Reads ranges of the log, as replay.ts does. */
 export type ReadLog = (
   ranges: ReadonlyMap<Partition, Range>,
   onRecords: (partition: Partition, records: LogRecord[], reached?: Checkpoint) => Promise<void> | void,

@@ -20,11 +20,9 @@ import {
 export type TableVerifierOptions = {
   /** The checkpoint of the read model in each partition: as far as the table should be soon. */
   readCheckpoints(): Promise<ReadonlyMap<Partition, { offset: Offset }>>
-  /** The next offset of each partition. */
   readLogEnds(): Promise<Offset[]>
   readTableEnds(): Promise<Offset[]>
   readLog: ReadLog
-  /** Reads ranges, as replay.ts does. */
   readTable(
     ranges: ReadonlyMap<Partition, Range>,
     onRecords: (partition: Partition, records: TableRecord[]) => void,

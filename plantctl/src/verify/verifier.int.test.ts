@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
-import { addDifference, type Difference, type EntryField, noFindings, type Subject } from './difference.ts'
+import { addDifference, type Difference, noFindings, type Subject } from './difference.ts'
 
 const claimOf = (id: bigint) => RECORDS.find(({ claim }) => claim?.id === id)?.claim as NonNullable<LogRecord['claim']>
 const entry = (id: bigint, changed: Partial<NonNullable<LogRecord['claim']>> = {}) =>
@@ -41,7 +41,7 @@ const otherType =
     await redis.del(`${at}${key}`)
     return type === 'set' ? redis.sadd(`${at}${key}`, 'x') : redis.set(`${at}${key}`, 'x')
   }
-const changed = (id: bigint, field: EntryField, expected: string | null, found: string | null): Subject => ({
+const changed = (id: bigint, field: string, expected: string | null, found: string | null): Subject => ({
   what: 'entryChanged',
   id: String(id),
   field,

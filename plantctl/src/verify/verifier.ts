@@ -19,7 +19,6 @@ import { type Folded, foldSlice, inSlices, RECORDS_AT_ONCE_MAX, type ReadLog, re
 
 export type VerifierOptions = {
   generations: GenerationReader & Pick<Generations, 'list' | 'pointers' | 'keyTypes' | 'metaFields'>
-  /** Reads the next offset of each partition of the log. */
   readEnds(): Promise<Offset[]>
   read: ReadLog
   time: Time
@@ -130,9 +129,7 @@ export async function verifyReadModel(partitions: readonly Partition[], options:
     }
   }
 
-  /**
-   * Finds leftover generations, partitions without a live one although the log has records, and keys of no generation.
-   */
+  /** Finds leftover generations, partitions of a log with records but without a live one, and keys of none. */
   async function verifyKeys(): Promise<void> {
     const { findings } = verified
     const endOf = new Map(verified.partitions.map(({ partition, end }) => [partition, end]))

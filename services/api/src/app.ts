@@ -18,6 +18,8 @@ import type { PlantReader } from './read-plants/read-plant.ts'
 import { readPlantRoute } from './read-plants/read-route.ts'
 import { type HttpSettings, listed } from './settings.ts'
 
+const JSON_TYPE = 'application/json'
+
 export type AppParts = RequestObserverOptions & {
   settings: HttpSettings
   tls?: ServerOptions['tls']
@@ -65,6 +67,11 @@ export async function createApp(parts: AppParts) {
   await app.register(async (operations) => {
     admission.count(operations)
     if (settings.RATE_LIMIT_PER_MINUTE > 0) await limitRates(operations, settings.RATE_LIMIT_PER_MINUTE)
+    // Fastify adds a charset, which this media type does not have (RFC 8259).
+    operations.addHook('onSend', (_request, reply, _payload, done) => {
+      if (reply.getHeader('content-type') === `${JSON_TYPE}; charset=utf-8`) reply.type(JSON_TYPE)
+      done()
+    })
     await operations.register(createPlantRoute, { creation })
     await operations.register(readPlantRoute, { reader, partitions })
     await operations.register(listPlantsRoute, {

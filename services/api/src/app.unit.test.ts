@@ -1,4 +1,6 @@
-import type { Plant } from '@plant-store/shared/plant/plant.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { Plant, PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
@@ -17,14 +19,15 @@ const plants = new Map<bigint, Plant>([
 let close = async () => {}
 afterEach(() => close())
 
-/** The app around operations that know three plants. */
-async function openApp(env: Record<string, string> = {}) {
+/** The app around operations that know three plants, and list these claims. */
+async function openApp(env: Record<string, string> = {}, claims: Claim[] = []) {
   const stores = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
   const { app } = await createApp({
     log: createLog('api', 'silent'),
     settings: readSettings(ApiSettings, { ...stores, ...env }),
     partitions: 8,
-    strategies: [async (caller) => ({ caller, scopes: ['plants:read', 'plants:write'] })],
+    // The part of a token before a dot is its caller.
+    strategies: [async (token) => ({ caller: token.split('.')[0] ?? '', scopes: ['plants:read', 'plants:write'] })],
     creation: { create: async ({ plant }) => ({ is: plants.has(plant.id) ? 'duplicate' : 'created', ...POSITION }) },
     reader: {
       read: async (id) => {
@@ -32,7 +35,7 @@ async function openApp(env: Record<string, string> = {}) {
         return plant === undefined ? { is: 'noSuchPlant' } : { is: 'plant', plant, ...POSITION }
       },
     },
-    lister: { list: async () => ({ is: 'page', claims: [], shown: new Map() }) },
+    lister: { list: async () => ({ is: 'page', claims, shown: new Map() }) },
   })
   close = () => app.close()
   return (method: 'GET' | 'HEAD' | 'POST', url: string, headers: Record<string, string> = {}, payload?: string) =>
@@ -51,7 +54,7 @@ describe('a plant, which never changes', () => {
       etag: expect.stringMatching(/^"[\w-]{22}"$/),
       'cache-control': 'private, max-age=86400, immutable',
       vary: 'Authorization',
-      'content-type': 'application/json; charset=utf-8',
+      'content-type': 'application/json',
       'plants-position': '3-17',
     })
   })
@@ -96,6 +99,28 @@ describe('a plant, which never changes', () => {
       const { headers } = await send('GET', '/plants/1', { origin })
       expect(headers.vary).toBe('Origin, Authorization')
     }
+  })
+})
+
+describe('a list', () => {
+  const claim = (id: bigint, plant?: Plant): Claim => ({
+    id: id as PlantId,
+    plant,
+    offset: POSITION.offset,
+    eventId: '' as EventId,
+  })
+
+  it('has every digit of its ids; those that this release cannot read are not among the items', async () => {
+    const claims = [claim(2n ** 63n - 1n, { name: '\u0000"🌱', tag: '' }), claim(-(2n ** 63n))]
+    const { body } = await (await openApp({}, claims))('GET', '/plants')
+    const items = '[{"id":9223372036854775807,"name":"\\u0000\\"🌱","tag":""}]'
+    expect(body).toBe(`{"items":${items},"unreadable":[-9223372036854775808]}`)
+  })
+
+  it('may be empty', async () => {
+    const { body, headers } = await (await openApp())('GET', '/plants')
+    expect(body).toBe('{"items":[]}')
+    expect(headers).not.toHaveProperty('plants-position')
   })
 })
 
@@ -155,6 +180,14 @@ describe('a limit of requests a minute', () => {
       })
     }
     expect(responses[2]?.json()).toMatchObject({ error: 42900 })
+  })
+
+  it('applies to each caller, whichever of its tokens it uses', async () => {
+    const send = await openApp({ RATE_LIMIT_PER_MINUTE: '2' })
+    const statusOf = async (token: string) =>
+      (await send('GET', '/plants/1', { authorization: `Bearer ${token}` })).statusCode
+    const tokens = ['ann.old', 'ann.new', 'ann.old', 'ann.new', 'bob.old']
+    expect(await Array.fromAsync(tokens, statusOf)).toEqual([200, 200, 429, 429, 200])
   })
 
   it('is announced on a response without a body', async () => {

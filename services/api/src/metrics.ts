@@ -29,7 +29,6 @@ export type ObservedParts = {
   settings: ApiSettings
 }
 
-/** Adds the metrics of an api to the metrics of its process. */
 export function addApiMetrics(metrics: Metrics) {
   const { counter, histogram, gauge, enableExemplars } = metricsIn(metrics)
   const requests = counter(
@@ -97,7 +96,6 @@ export function addApiMetrics(metrics: Metrics) {
       verdictWaits.observe(waitedMs / 1_000)
     },
 
-    /** Wraps an appender so that its requests are measured. */
     observeAppends(appender: LaneOptions['appender']): LaneOptions['appender'] {
       return {
         ...appender,
@@ -112,7 +110,6 @@ export function addApiMetrics(metrics: Metrics) {
       }
     },
 
-    /** Adds the metrics that are read from the parts. */
     observeParts(parts: ObservedParts): void {
       const { app, authentication, certificate, admission, creation, claimIndex, readModel, settings } = parts
       const { tail } = claimIndex

@@ -5,6 +5,7 @@ import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
+import { listenErrorOf } from '@plant-store/shared/runtime/failures.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/runtime/service.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
@@ -61,6 +62,7 @@ async function start(context: ServiceContext): Promise<void> {
     limits: {
       ...CREATE_LIMITS,
       maxQueuedBytes: bytesOfMib(settings.QUEUE_MAX_MIB),
+      maxQueuedRecords: settings.REQUESTS_MAX,
       maxQueueAgeMs: settings.QUEUE_MAX_AGE_MS,
     },
     onVerdict: observe.verdict,
@@ -90,13 +92,22 @@ async function start(context: ServiceContext): Promise<void> {
   certificate?.renewOn(app.server)
   // The api listens only when the log is verified to be the one that the read model was folded from.
   await tail.verified
-  const address = await app.listen({ port: settings.PORT, host: settings.HOST })
+  await listen(app, settings)
   service.reportReady()
   endLater(context, { app, admission, creation }, settings)
-  log.info({ address, operationsPort: service.operationsPort, partitions }, 'listening')
+  log.info({ operationsPort: service.operationsPort, partitions }, 'ready')
 }
 
 type App = Awaited<ReturnType<typeof createApp>>
+
+/** Throws a PreconditionError for a port that cannot be used. */
+async function listen(app: App['app'], { PORT: port, HOST: host }: ApiSettings): Promise<void> {
+  try {
+    await app.listen({ port, host, listenTextResolver: (address) => `listening at ${address}` })
+  } catch (error) {
+    throw listenErrorOf(error, port, host, 'PORT')
+  }
+}
 
 /** Closes the app when the service ends, with a response to each request. */
 function endLater(
@@ -117,7 +128,6 @@ function endLater(
 
 type Service = Awaited<ReturnType<typeof openServiceStores>>
 
-/** Opens the claim index and starts its tail. */
 function openClaimIndex(
   { kafka, readModel, topic, partitions, startState }: Service,
   windowMaxBytes: number,

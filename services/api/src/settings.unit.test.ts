@@ -30,6 +30,15 @@ describe('the settings of JWTs', () => {
   })
 })
 
+it.each([
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'thrift'],
+  ['OTEL_TRACES_SAMPLER', 'sometimes'],
+  ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
+])('a wrong %s is named', (name, value) => {
+  expect(() => read({ [name]: value })).toThrow(`settings: ${name} must be`)
+})
+
 it('the window has room in each partition', () => {
   expect(windowBytesOf(read({ PLANTS_PARTITIONS: '1000', WINDOW_MAX_MIB: '63' }))).toBe(63 * 1_048_576)
   expect(() => windowBytesOf(read({ PLANTS_PARTITIONS: '1000', WINDOW_MAX_MIB: '62' }))).toThrow(

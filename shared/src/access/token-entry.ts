@@ -21,7 +21,6 @@ const SEPARATOR = /\s*[,\n]\s*/
 const EXPIRES = 'expires='
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 
-/** An example for messages. */
 export const INSTANT_EXAMPLE = '2027-01-31T00:00:00Z'
 
 export function isLabel(text: string): boolean {

@@ -129,7 +129,7 @@ describe('a consumer of an unusable topic', () => {
     })
   })
 
-  it('warns once while no broker replies', async () => {
+  it('does not start when no broker replies in time, and warns once', async () => {
     const warnings: unknown[] = []
     const ignore = () => {}
     const log = {
@@ -140,15 +140,10 @@ describe('a consumer of an unusable topic', () => {
     }
     // Longer than the first attempt.
     const away = { brokers: ['127.0.0.1:1'], connectWithinMs: 3_000, log }
-    await expect(consumeInto('plants', away)).rejects.toMatchObject({ code: 'kafka-unreachable' })
-    expect(warnings).toEqual([expect.stringContaining('127.0.0.1:1')])
-  })
-
-  it('does not start when no broker replies in time', async () => {
-    const away = { brokers: ['127.0.0.1:1'], connectWithinMs: 0 }
     await expect(consumeInto('plants', away)).rejects.toMatchObject({
       code: 'kafka-unreachable',
       message: expect.stringMatching(/^Kafka does not reply \(.+\): check that brokers has its addresses/),
     })
+    expect(warnings).toEqual([expect.stringContaining('127.0.0.1:1')])
   })
 })

@@ -142,7 +142,6 @@ export function createDelivery(options: DeliveryOptions) {
       return passed
     },
 
-    /** Resolves when the deliveries in flight have ended. */
     async idle(): Promise<void> {
       await Promise.all([...progressByPartition.values()].map(({ queue }) => queue))
     },

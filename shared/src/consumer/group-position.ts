@@ -43,12 +43,10 @@ export type GroupPositionOptions = {
   partitions: number
   /** The first offset of each partition for which the group has not committed one. */
   start: readonly Offset[]
-  /** Reads the committed offsets of the group. */
   read(): Promise<Map<Partition, GroupOffset>>
   commit(offsets: ({ partition: Partition } & GroupOffset)[]): Promise<void>
 }
 
-/** The position of a consumer group, as Kafka stores it. */
 export function createGroupPosition({ partitions, start, read, commit }: GroupPositionOptions) {
   const committed = new Map<Partition, Offset>()
 

@@ -1,14 +1,16 @@
+import { randomInt } from 'node:crypto'
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { createMixedClaims } from '../../../tests/support/mixed-claims.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { plainFirstClaims } from '../../../tests/support/plain-first-claims.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { readTruth } from '../../../tests/support/truth.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
+import type { NewRecord } from '../plant/plant-created.ts'
 import { FIRST } from '../plant/position.ts'
 import { systemTime } from '../runtime/time.ts'
 import { type ConsumeOptions, checkConsumeOptions } from './options.ts'
@@ -45,6 +47,13 @@ async function consume(
   return consumer
 }
 
+/** Claims of new ids, with void and repeated claims among them. */
+function mixedClaims(firstId: number): NewRecord[] {
+  const ids = Array.from({ length: BATCH }, (_, n) => (n % 4 === 3 ? randomInt(firstId + n) : firstId + n))
+  const claims = ids.map((id) => newEvent(BigInt(id), PARTITIONS))
+  return [...claims, ...claims.filter((_, n) => n % 4 === 0)]
+}
+
 describe('the members of a group', () => {
   it.each([
     ['commit all the while', 50],
@@ -53,14 +62,13 @@ describe('the members of a group', () => {
     'share the partitions and %s: no plant is missed, given with a void claim, or given again',
     async (_, commitEveryMs) => {
       const topic = await openTopic(PARTITIONS)
-      const claims = createMixedClaims(PARTITIONS)
       const groupId = newGroup()
       const delivered: string[] = []
       const working = new Map<string, number>()
       let overlaps = 0
       let writes = true
       const written = (async () => {
-        while (writes) await topic.appendRecords(claims.take(BATCH))
+        for (let firstId = 0; writes; firstId += BATCH) await topic.appendRecords(mixedClaims(firstId))
       })()
       onTestFinished(() => {
         writes = false

@@ -98,7 +98,7 @@ it('an empty table is ready at once; one that is recreated ends the copy', async
   await expect(table.ended).rejects.toMatchObject({ name: 'PlantConsumerError', code: 'another-log' })
 })
 
-it('names options and a topic that can not be used', async () => {
+it('names options and a topic that cannot be used', async () => {
   const { options } = await openTable()
   await expect(plantTable({ ...options, table: 'no topic', onPlants() {} } as never)).rejects.toThrow(
     /table must be a Kafka topic name; onPlants is not an option/,

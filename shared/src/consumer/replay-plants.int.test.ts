@@ -4,7 +4,7 @@ import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { EventId } from '../plant/event-id.ts'
-import { type NewRecord, parseTraceparent, plantCreated } from '../plant/plant-created.ts'
+import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
 import type { Partition } from '../plant/position.ts'
 import type { ReplayPlantsOptions, ReplayProgress } from './options.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
@@ -40,46 +40,6 @@ async function replayed(options: Omit<ReplayPlantsOptions, 'onPlantCreated' | 'o
 }
 
 describe('replaying plants', () => {
-  it('delivers each plant once, by the first claim of its id, and counts all other records', async () => {
-    const traceparent = parseTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
-    const repeated = claim(1n, 'first')
-    const unreadable = { ...claim(3n, 'never'), value: Buffer.from('{') }
-    const foreign = {
-      ...claim(4n, 'never'),
-      headers: { ...claim(4n, 'never').headers, ce_type: Buffer.from('x') },
-    }
-    const traced = plantCreated({ ...newPlant(5n), name: 'fifth', tag: 't' }, newEventId(), 3, { traceparent })
-    const log = await openLog()
-    // One after the other: what is appended at once may be written in any order of partitions.
-    for (const record of [
-      ...[repeated, claim(1n, 'void'), repeated, claim(2n, 'second'), unreadable, claim(3n, 'void')],
-      ...[foreign, traced],
-    ])
-      await log.appendRecords([record])
-    const { events, parked, names, summary } = await replayed(log.common)
-    expect(names).toEqual(['fifth', 'first', 'second'])
-    expect(events.find(({ id }) => id === 5n)).toMatchObject({
-      tag: 't',
-      traceparent,
-      time: expect.any(Date),
-    })
-    expect(events.find(({ id }) => id === 1n)).toEqual({
-      ...{ id: 1n, name: 'first', eventId: String(repeated.headers.ce_id), partition: repeated.partition },
-      ...{ offset: 0, time: expect.any(Date) },
-    })
-    const { positions, ...counts } = summary
-    expect(counts).toEqual({
-      ...{ records: 8, plants: 3, unreadable: 1, voids: 2, repeated: 1, foreign: 1, parked: 2 },
-    })
-    expect([...positions.values()].reduce((sum, end) => sum + end, 0)).toBe(8)
-    expect(parked.map(({ id, reason }) => ({ id, reason }))).toEqual(
-      expect.arrayContaining([
-        { id: 3n, reason: 'unreadablePayload' },
-        { id: undefined, reason: 'otherType' },
-      ]),
-    )
-  })
-
   it('delivers batches of one partition in log order, of at most maxBatch events, one call at a time', async () => {
     const log = await openLog()
     await log.append(500)
@@ -235,32 +195,6 @@ describe('replaying plants', () => {
       await joined
       await other.disconnect()
     }
-  })
-
-  it('rejects a missing topic, and does not create it', async () => {
-    const { kafka } = await openLog()
-    const topic = `plants-${randomUUID()}`
-    const missing = replayed({ brokers: brokers(), topic, log: quietLog })
-    await expect(missing).rejects.toMatchObject({ code: 'topic-missing' })
-    const admin = kafka.admin()
-    await admin.connect()
-    onTestFinished(() => admin.disconnect())
-    expect(await admin.listTopics()).not.toContain(topic)
-  })
-
-  it('rejects a topic without its first events', async () => {
-    const log = await openLog()
-    await log.append(30)
-    const admin = log.kafka.admin()
-    await admin.connect()
-    onTestFinished(() => admin.disconnect())
-    // kafkajs sends the deletion to the leaders that it knows from this request.
-    await admin.fetchTopicOffsets(log.topic)
-    await admin.deleteTopicRecords({ topic: log.topic, partitions: [{ partition: 0, offset: '2' }] })
-    await expect(replayed(log.common)).rejects.toMatchObject({
-      code: 'topic-truncated',
-      message: expect.stringContaining('starts at offset 2'),
-    })
   })
 
   it('ends with an error when the first claims exceed maxMib', async () => {

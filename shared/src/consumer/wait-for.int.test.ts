@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { inFile } from './first-claims/in-file.ts'
@@ -36,14 +35,6 @@ describe.each([
     const second = await consumeInto(topic.topic, { groupId, firstClaims: claims })
     await second.waitFor(LAST)
     expect(second.events).toEqual([])
-  })
-
-  it('ends at the position of a void claim, which no handler gets', async () => {
-    const topic = await openTopic(1)
-    await topic.appendRecords([newEvent(1n, 1), newEvent(1n, 1)])
-    const consumer = await consumeInto(topic.topic, { firstClaims: firstClaims() })
-    await consumer.waitFor('0-1')
-    expect(consumer.events).toHaveLength(1)
   })
 })
 

@@ -37,10 +37,7 @@ const AUTHORIZATION = /^(TOPIC|GROUP|CLUSTER|TRANSACTIONAL_ID)_AUTHORIZATION_FAI
 const AUTHENTICATION = 'KafkaJSSASLAuthenticationError'
 const NO_SASL_LISTENER = 'ILLEGAL_SASL_STATE'
 const NO_SUCH_MECHANISM = 'UNSUPPORTED_SASL_MECHANISM'
-/**
- * kafkajs throws the same error when the connection is lost before the broker has checked the password; only the
- * message differs.
- */
+/** kafkajs throws the same error for a connection lost before the password was checked, with another message. */
 const CONNECTION_LOST =
   /: (Closed connection|Connection error: .*|Connection timeout|Not connected|Request .* timed out)$/
 /** Node's code when the broker ends the TLS handshake, and its codes for a certificate that it does not accept. */

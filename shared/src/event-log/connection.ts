@@ -44,17 +44,20 @@ export function createKafka(
   return Object.assign(kafka, { consumer: (config: ConsumerConfig) => consumer.call(kafka, { rackId, ...config }) })
 }
 
+/** A new Kafka has no coordinators of groups until it has created their topic; the join is tried again. */
+const COORDINATOR_LATER = 'The group coordinator is not available'
+
 // kafkajs logs errors that it then retries, and crashes that its callers here log themselves. So its errors become
 // warnings, and joins and stops go to the debug log.
 function writeEntry(log: Log, { namespace, level, log: details }: LogEntry): void {
   const line = `kafka${namespace === '' ? '' : ` ${namespace}`}: ${details.message}`
   const { error, groupId, broker, retryCount } = details
   const context = { error, groupId, broker, retryCount }
-  if (level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN) log.warn(context, line)
+  const isProblem = level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN
+  if (isProblem && error !== COORDINATOR_LATER) log.warn(context, line)
   else log.debug(context, line)
 }
 
-/** Connects an admin, and disconnects it after its use. */
 export async function withAdmin<T>(kafka: Kafka, use: (admin: ExtendedAdmin) => Promise<T>): Promise<T> {
   const admin = kafka.admin() as ExtendedAdmin
   try {

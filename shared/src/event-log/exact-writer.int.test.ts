@@ -1,4 +1,5 @@
 import { expect, inject, it, onTestFinished } from 'vitest'
+import { deleteTopic } from '../../../tests/support/backups.ts'
 import { type Fate, openKafkaProxy } from '../../../tests/support/kafka-proxy.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -9,9 +10,10 @@ import { PreconditionError } from '../runtime/failures.ts'
 import { systemTime } from '../runtime/time.ts'
 import type { Kafka } from './connection.ts'
 import { openExactWriter } from './exact-writer.ts'
+import { createLatchedTopic } from './latch.ts'
 import { type RawRecord, rawRecordOf } from './raw-record.ts'
 import { replay } from './replay.ts'
-import { checkTopic, readEnds } from './topic.ts'
+import { readEnds } from './topic.ts'
 
 const PARTITION = 0 as Partition
 /** The API keys of the requests that write. */
@@ -23,7 +25,7 @@ const openTopic = () => createTestTopic(inject('kafkaBrokers'), 1)
 
 /** A writer that has taken a topic over; it ends with the test. */
 async function openWriter(topic: TestTopic, kafka: Kafka = topic.kafka) {
-  const { topicId } = await checkTopic(topic.kafka, topic)
+  const { topicId } = await readEnds(topic.kafka, topic.topic)
   const writer = await openExactWriter(kafka, topic.topic, topicId)
   onTestFinished(() => writer.close())
   const end = await writer.takeOver(PARTITION)
@@ -34,19 +36,24 @@ async function openWriter(topic: TestTopic, kafka: Kafka = topic.kafka) {
 const messages = (from: number, end: number) =>
   Array.from({ length: end - from }, (_, n) => ({ key: String(from + n), value: null }))
 
-/** The offset and the key of each record that a reader gets, and the end. */
-async function contentOf({ kafka, topic }: TestTopic) {
+/** Each record that a reader gets, and the end. */
+async function readRaw({ kafka, topic }: TestTopic) {
   const ends = () => readEnds(kafka, topic)
   const [end = FIRST] = (await ends()).ends
-  const found: [number, string][] = []
+  const found: RawRecord[] = []
   await replay<RawRecord>({
     ...{ kafka, topic, partitions: 1, ends, log: quietLog, time: systemTime },
     ranges: new Map([[PARTITION, { from: BEFORE_LOG, end }]]),
     read: (_record, _partition, decoded) => rawRecordOf(decoded),
-    onRecords: (_, records) =>
-      void found.push(...records.map(({ offset, key }) => [offset, String(key)] as [number, string])),
+    onRecords: (_, records) => void found.push(...records),
   })
   return { found, end }
+}
+
+/** The offset and the key of each record, and the end. */
+async function contentOf(topic: TestTopic) {
+  const { found, end } = await readRaw(topic)
+  return { found: found.map(({ offset, key }) => [offset, String(key)]), end }
 }
 
 const foundOf = (written: ReturnType<typeof messages>) => written.map(({ key }) => [Number(key), key])
@@ -67,6 +74,20 @@ it.each(CASES)('%s that %s: each record is written once, at its offset', async (
   await writer.write(PARTITION, messages(18, 20), at(18))
   await writer.skip(PARTITION, at(20), at(21))
   expect(await contentOf(topic)).toEqual({ found: foundOf([...messages(0, 15), ...messages(18, 20)]), end: 21 })
+})
+
+it('writes timestamps of 64 bits exactly', async () => {
+  const topic = await openTopic()
+  await deleteTopic(topic)
+  await createLatchedTopic(topic.kafka, topic, new Map(), 1_000)
+  const writer = await openWriter(topic)
+  const timestamps = ['1795281883402123457', '1795281883402123999', '1795281883402', '0', '9223372036854775807']
+  await writer.write(
+    PARTITION,
+    timestamps.map((timestamp) => ({ key: '7', value: null, timestamp })),
+    at(0),
+  )
+  expect((await readRaw(topic)).found.map(({ timestamp }) => timestamp)).toEqual(timestamps)
 })
 
 it.each(['a record', 'a gap'])('before %s, a writer notices a record of another program', async (what) => {

@@ -1,8 +1,6 @@
 import type { Time } from '../runtime/time.ts'
 
-/**
- * How long a follower waits from a fetch that returned records to the next one: until it has `records`, within limits.
- */
+/** The wait from a fetch that returned records to the next one: until it has `records`, within limits. */
 export type FetchPace = { records: number; shortestMs: number; longestMs: number }
 
 const MEASURED_OVER_MS = 100

@@ -1,26 +1,15 @@
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
+import { followLog } from '../../../tests/support/followed-log.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import type { TestTopic } from '../../../tests/support/topic.ts'
-import { allPartitions, type Partition } from '../plant/position.ts'
+import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
 import { delay, systemTime } from '../runtime/time.ts'
 import { createKafka } from './connection.ts'
-import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
 const LONGER_THAN_A_SESSION_MS = 8_000
-
-/** Waits until the checkpoint of each partition is at the end of the log. */
-async function untilAtEnd({ checkpoints }: FollowedLog, topic: TestTopic): Promise<void> {
-  const { ends } = await checkTopic(topic.kafka, topic)
-  await vi.waitFor(() => {
-    const passed = allPartitions(topic.partitions).map((p) => (checkpoints.get(p)?.offset ?? -1) + 1)
-    expect(passed).toEqual(ends)
-  }, WAIT_MS)
-}
 
 describe('a sink that fails or is slow', () => {
   it('is retried with growing delays; the problem is reported, and other partitions advance', async () => {
@@ -61,7 +50,7 @@ describe('a sink that fails or is slow', () => {
     expect(events.join(' ')).toMatch(/failed( applied){5,} failed/)
 
     isFailing = false
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     expect(followed.follower.problems()).toEqual([])
     isFailing = true
     await appendUntilFailed(6)
@@ -88,9 +77,9 @@ describe('a sink that fails or is slow', () => {
         },
       },
     )
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     await topic.append(1)
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     expect(calls).toEqual([5, 1])
     expect(warnings.filter((text) => /not aware of this member|rebalancing/.test(text))).toEqual([])
   })

@@ -87,16 +87,6 @@ describe('a log with transactions of other producers', () => {
     expect(followed.offsetsOf(P)).toEqual([5])
   })
 
-  it('is followed from its beginning to a control record at its end', async () => {
-    const topic = await openLog()
-    await topic.transact(2, 'abort') // 0, 1 and 2
-    await topic.transact(2, 'commit') // 3, 4 and 5
-    await topic.transact(1, 'abort') // 6 and 7
-    const followed = followLog(topic)
-    expect(await untilPassed(7, followed, topic)).toEqual({ offset: 7, eventId: '' })
-    expect(followed.offsetsOf(P)).toEqual([3, 4])
-  })
-
   it.each([
     ['a record', 0],
     ['the control record of a transaction', 2],

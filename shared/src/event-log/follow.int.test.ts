@@ -7,15 +7,14 @@ import {
   compressedRecords,
   keepCompression,
 } from '../../../tests/support/compressed-records.ts'
-import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
+import { followLog } from '../../../tests/support/followed-log.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
-import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
-import { type NewRecord, PARKED } from '../plant/plant-created.ts'
+import type { NewRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
@@ -32,25 +31,13 @@ async function endsOf({ kafka, topic, partitions }: TestTopic): Promise<Offset[]
   return (await checkTopic(kafka, { topic, partitions })).ends
 }
 
-/**
- * Waits until the checkpoint of each partition is at the end of the log. A broker that hung may report the end a little
- * late.
- */
-async function untilAtEnd(followed: FollowedLog, topic: TestTopic): Promise<void> {
-  const ends = await vi.waitFor(() => endsOf(topic), WAIT_MS)
-  await vi.waitFor(() => {
-    const passed = allPartitions(topic.partitions).map((p) => (followed.checkpoints.get(p)?.offset ?? -1) + 1)
-    expect(passed).toEqual(ends)
-  }, WAIT_MS)
-}
-
 describe('following a log', () => {
   it('delivers each record once and in the order of its partition, appended before or after the start', async () => {
     const topic = await openTopic(3)
     const before = await topic.append(200)
     const followed = followLog(topic)
     const after = [...(await topic.append(1)), ...(await topic.append(150))]
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
 
     for (const partition of allPartitions(3)) {
       const appended = [...before, ...after].filter((record) => record.partition === partition)
@@ -74,51 +61,9 @@ describe('following a log', () => {
     const records = await topic.append(10)
     const checkpoint: Checkpoint = { offset: offsetOf(6), eventId: eventIdOf(records[6]) }
     const followed = followLog(topic, {}, new Map([[P, checkpoint]]))
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     expect(followed.offsetsOf(P)).toEqual([7, 8, 9])
     expect(followed.delivered.find(({ records }) => records.length > 0)?.from).toEqual(checkpoint)
-  })
-
-  it('delivers records that are no claims, or damaged, as parked', async () => {
-    const topic = await openTopic()
-    const valid = newEvent(1n, 1)
-    const others = [
-      { ...valid, key: null },
-      { ...valid, headers: {} },
-      {
-        ...valid,
-        headers: { ...valid.headers, ce_type: [Buffer.from('PlantCreated'), Buffer.from('PlantCreated')] },
-      },
-      { ...valid, headers: { ...valid.headers, ce_id: Buffer.alloc(0) } },
-      { ...valid, headers: { ...valid.headers, constructor: 'a', toString: 'b', ['__proto__']: 'c' } },
-      { ...valid, value: null },
-    ]
-    await topic.appendRecords(others as NewRecord[])
-    const followed = followLog(topic)
-    await untilAtEnd(followed, topic)
-    const delivered = followed.delivered.flatMap(({ records }) => records)
-    expect(delivered.map(({ parked }) => parked)).toEqual([
-      ...[PARKED.badKey, PARKED.otherType, PARKED.otherType, PARKED.badEventId, undefined, PARKED.unreadablePayload],
-    ])
-    expect(delivered.map(({ claim }) => claim?.id)).toEqual([undefined, undefined, undefined, undefined, 1n, 1n])
-  })
-
-  it('delivers the same records again after the sink failed', async () => {
-    const topic = await openTopic()
-    await topic.append(5)
-    let failures = 2
-    const attempts: number[][] = []
-    const followed = followLog(topic, {
-      async onRecords(partition, records, next) {
-        attempts.push(records.map(({ offset }) => offset))
-        if (failures-- > 0) throw new Error('not now')
-        followed.checkpoints.set(partition, next)
-        return next
-      },
-    })
-    await untilAtEnd(followed, topic)
-    expect(attempts).toEqual([upTo(5), upTo(5), upTo(5)])
-    expect(followed.halts).toEqual([])
   })
 
   it('seeks to the checkpoint that the sink returns, backward or forward', async () => {
@@ -139,7 +84,7 @@ describe('following a log', () => {
       },
     })
     await vi.waitFor(() => expect(deliveries).toHaveLength(4), WAIT_MS)
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     expect(deliveries).toEqual([
       [-1, upTo(10)],
       [3, [4, 5, 6, 7, 8, 9]],
@@ -153,7 +98,7 @@ describe('following a log', () => {
     await keepCompression(topic)
     for (const one of compressedRecords) await appendCompressed(topic.topic, P, one)
     const followed = followLog(topic)
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     expect(followed.offsetsOf(P)).toEqual(upTo(compressedRecords.length * compressedEvents.length))
     expect(followed.halts).toEqual([])
   })
@@ -180,18 +125,18 @@ describe('following a log', () => {
     const topic = await openTopic()
     await topic.append(4)
     const followed = followLog(topic)
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     const seen = followed.follower.assigned()?.get(P) as Checkpoint
 
     followed.checkpoints.clear()
     followed.follower.reloadCheckpoints(new Map([[P, seen]]))
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     expect(followed.offsetsOf(P)).toEqual([...upTo(4), ...upTo(4)])
 
     // A checkpoint that is out of date changes nothing.
     followed.follower.reloadCheckpoints(new Map([[P, seen]]))
     await topic.append(1)
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     expect(followed.offsetsOf(P)).toEqual([...upTo(4), ...upTo(5)])
   })
 })
@@ -210,14 +155,14 @@ describe('following a log while its broker hangs', () => {
     }
     const kafka = createImpatientKafka(brokers)
     const followed = followLog({ ...topic, kafka }, { log: log as unknown as Log })
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     await pause()
     // Longer than the retries of kafkajs: a consumer has ended, and so has the next one.
     await vi.waitFor(() => expect(warnings.length).toBeGreaterThanOrEqual(3), WAIT_MS)
     await resume()
     // The broker leads the partition again a little later; until then it refuses the records.
     await vi.waitFor(() => topic.append(2), WAIT_MS)
-    await untilAtEnd(followed, topic)
+    await followed.untilAtEnd()
     expect(followed.offsetsOf(P)).toEqual(upTo(5))
     expect(followed.halts).toEqual([])
   })

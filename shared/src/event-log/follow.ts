@@ -48,9 +48,7 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     /** Kafka answers a fetch when this many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
-    /**
-     * Waits after a fetch that returned records; after one without, a record is fetched at once. No waits unless given.
-     */
+    /** Waits after a fetch with records; after one without, none. No waits unless given. */
     fetchPace?: FetchPace
     /** The size limit of a fetch. Its first batch may be larger. */
     maxBytes?: number
@@ -336,10 +334,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       )
     },
 
-    /**
-     * Commits how far each partition was read, and the batch that it cannot pass, if that has changed. Only lag tools and
-     * the status read it.
-     */
+    /** Commits what was read of each partition, and a batch that it cannot pass, for lag tools and the status. */
     async commitForLagTools(): Promise<void> {
       const undecodable = cursors.undecodable()
       const passed = [...(cursors.assigned() ?? [])].flatMap(([partition, checkpoint]) => {

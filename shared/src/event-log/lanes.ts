@@ -20,7 +20,6 @@ export type Written =
   | { is: 'notWritten'; cause?: AppendRefused | undefined }
   | { is: 'unknown' }
 
-/** An append in progress. */
 export type Append = {
   /**
    * Resolves when all in-sync replicas have the record, or when Kafka refuses it and no further attempt can succeed.
@@ -264,7 +263,6 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
   }
 
   return {
-    /** Starts to append a record. */
     append(record: NewRecord): Append {
       const { promise, resolve } = Promise.withResolvers<Written>()
       const entry: Entry = {

@@ -8,10 +8,7 @@ import { PreconditionError } from '../runtime/failures.ts'
 
 export type { TopicId }
 
-/**
- * The id of the topic, if brokers report ids, and the next offset to be written in each partition: unknown for a
- * partition without a leader.
- */
+/** The id of the topic, and the next offset of each partition: unknown if not reported, or without a leader. */
 export type KnownEnds = { topicId: TopicId | undefined; ends: readonly (Offset | undefined)[] }
 
 export const SERVICE_REMEDY =
@@ -24,19 +21,13 @@ export function anotherLog(reason: string, partition: Partition, remedy: string)
   return new PreconditionError(`${reason} (partition ${partition}): ${remedy}`, 'another-log')
 }
 
-/**
- * Throws a PreconditionError when the name of a topic means another topic than before. Without an id, which old brokers
- * do not report, nothing is known.
- */
+/** Throws a PreconditionError for another topic of this name. Without ids, as of old brokers, nothing is known. */
 export function assertSameTopic(before: TopicId | undefined, now: TopicId | undefined, remedy: string): void {
   if (before === undefined || now === undefined || before === now) return
   throw new PreconditionError(`another log: the topic had the id ${before}, it has ${now}: ${remedy}`, 'another-log')
 }
 
-/**
- * Throws a PreconditionError when a log with these ends cannot be the one that these checkpoints come from. An
- * unknown end proves nothing.
- */
+/** Throws a PreconditionError for a log that ends before one of these checkpoints. An unknown end proves nothing. */
 export function assertWithinBounds(
   checkpoints: Iterable<readonly [Partition, Checkpoint]>,
   ends: KnownEnds['ends'],
@@ -52,7 +43,7 @@ export function assertWithinBounds(
 /** The error for a topic whose number of partitions changed. `change` says from what to what. */
 export function partitionsChanged(change: string): PreconditionError {
   return new PreconditionError(
-    `${change}: ids have moved to other partitions, and the topic can not be used any more. Restore it from a copy ` +
+    `${change}: ids have moved to other partitions, and the topic cannot be used any more. Restore it from a copy ` +
       'with the former number of partitions',
     'partitions-changed',
   )

@@ -37,16 +37,12 @@ export type RecordSink<R extends LogRecord = LogRecord> = {
   onHalt(error: Error): void
 }
 
-/** Delivers the records of a log from a given offset on. */
 export type RecordSource = {
   /** Stops the deliveries of a partition until the next `seek`. */
   pause(partition: Partition): void
   /** Makes the next delivery of a partition start at this offset. */
   seek(partition: Partition, offset: Offset): void
-  /**
-   * The next offset to be written in each partition, from its leader; undefined without a leader. Throws a
-   * PreconditionError when the topic is not as required.
-   */
+  /** From the leaders; undefined without one. Throws a PreconditionError for a topic not as required. */
   ends(): Promise<readonly (Offset | undefined)[]>
 }
 
@@ -138,7 +134,7 @@ export function createPartitionCursors<R extends LogRecord>(
     if (failed.size === 0) return
     const retryInMs = backOff.nextMs()
     const details = { err: failure, partitions: [...failed.keys()], retryInMs }
-    log.warn(details, 'checkpoints can not be loaded; retrying')
+    log.warn(details, 'checkpoints cannot be loaded; retrying')
     const retried = delay(time, retryInMs, closing.signal)
       .then(() => loadCheckpoints(failed, backOff))
       .catch(fail)
@@ -276,7 +272,6 @@ export function createPartitionCursors<R extends LogRecord>(
       for (const cursor of created.values()) cursor.queue = loaded
     },
 
-    /** Removes all partitions. */
     revoke(): void {
       cursors = undefined
     },
@@ -317,10 +312,7 @@ export function createPartitionCursors<R extends LogRecord>(
     /** Resolves when the log was seen to hold the event of each partition's checkpoint, so it is the right log. */
     verified: allVerified.promise,
 
-    /**
-     * Loads the checkpoints of these partitions again and seeks there. A partition that has moved since `seen` is left
-     * alone.
-     */
+    /** Loads these checkpoints again and seeks there, in partitions that have not moved since `seen`. */
     reloadCheckpoints(seen: ReadonlyMap<Partition, Checkpoint>): void {
       const reloading = new Map(
         [...(cursors ?? [])].filter(

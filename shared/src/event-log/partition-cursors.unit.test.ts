@@ -25,20 +25,16 @@ function deliveryOf(requested: number, last: number): Delivery {
   return { requested: requested as Offset, last: last as Offset, end: (last + 1) as Offset, records }
 }
 
-/**
- * The cursor of one partition, at offset 4 unless `checkpointOf` says otherwise, and where it was sought to. `leader`
- * has the end of the log.
- */
+/** The cursor of one partition, at offset 4 unless `checkpointOf` says otherwise, and where it was sought to. */
 async function openCursor(
   { checkpointOf = async () => at(4), ...sink }: Pick<RecordSink, 'onRecords' | 'rest'> & Partial<RecordSink>,
-  leader = { end: 100 },
   log: Log = quietLog,
 ) {
   const sought: Offset[] = []
   const halts: Error[] = []
   const cursors = createPartitionCursors(
     { ...sink, checkpointOf, onHalt: (error) => halts.push(error) },
-    { pause() {}, seek: (_partition, offset) => sought.push(offset), ends: async () => [leader.end as Offset] },
+    { pause() {}, seek: (_partition, offset) => sought.push(offset), ends: async () => [100 as Offset] },
     { partitions: 1, time: systemTime, log },
   )
   cursors.assign([P])
@@ -68,22 +64,6 @@ it('a sink that has passed later records moves the cursor there, and the event t
   expect([sought, halts]).toEqual([[4, 15], []])
 })
 
-it('another event at the offset that the sink has passed is another log', async () => {
-  const { deliver, halts } = await openCursor({
-    onRecords: async (_partition, _records, next) => next,
-    rest: async () => at(15, randomUUID() as EventId),
-  })
-  await deliver(deliveryOf(5, 9))
-  await deliver(deliveryOf(15, 16))
-  expect(halts).toEqual([expect.objectContaining({ message: expect.stringMatching(/^another log: offset 15/) })])
-})
-
-it('a delivery of records that were passed before leads back to the checkpoint', async () => {
-  const { deliver, sought, halts } = await openCursor({ onRecords: async (_partition, _records, next) => next })
-  await deliver({ ...deliveryOf(0, 2), end: 100 as Offset })
-  expect([sought, halts]).toEqual([[4, 4], []])
-})
-
 it('an emptied read model is filled, though the log had not confirmed its earlier checkpoint', async () => {
   const checkpoints = [at(4, randomUUID() as EventId), at(-1)]
   const { deliver, sought, halts } = await openCursor({
@@ -94,20 +74,6 @@ it('an emptied read model is filled, though the log had not confirmed its earlie
   await deliver(deliveryOf(0, 2))
   expect(await deliver(deliveryOf(0, 9))).toBe(9)
   expect([sought, halts]).toEqual([[4, 0], []])
-})
-
-it('a delivery that ends before the checkpoint halts only if the leader has that end, too', async () => {
-  const leader = { end: 100 }
-  const onRecords: RecordSink['onRecords'] = async (_partition, _records, next) => next
-  const { deliver, sought, halts } = await openCursor({ onRecords }, leader)
-  await deliver(deliveryOf(0, 2))
-  expect([sought, halts]).toEqual([[4, 4], []])
-  leader.end = 3
-  await deliver(deliveryOf(0, 2))
-  expect(sought).toEqual([4, 4])
-  expect(halts).toEqual([
-    expect.objectContaining({ message: expect.stringMatching(/^another log: .* passed offset 4/) }),
-  ])
 })
 
 it('a partition without a leader is followed once it has one, and only then compared with its end', async () => {
@@ -147,7 +113,6 @@ it.each([
       checkpointOf: async () => at(4, event.claim?.eventId),
       onRecords: async (_partition, _records, next) => next,
     },
-    { end: 100 },
     { ...quietLog, warn } as unknown as Log,
   )
   // A fetch starts at the checkpoint, so its event may come alone, and the batch in the next fetch.

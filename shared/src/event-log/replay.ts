@@ -14,10 +14,7 @@ export type ReplayOptions<R extends LogRecord> = Pick<
   'kafka' | 'topic' | 'partitions' | 'log' | 'time' | 'read' | 'ends' | 'remedy'
 > & {
   ranges: ReadonlyMap<Partition, Range>
-  /**
-   * Receives the records of a partition in order; partitions alternate. `reached` is the checkpoint after these
-   * records.
-   */
+  /** Receives each record of a partition once, in order; partitions alternate. `reached` is the checkpoint after them. */
   onRecords(partition: Partition, records: R[], reached: Checkpoint): Promise<void> | void
   /** Aborts the replay, which then rejects with the signal's reason. */
   signal?: AbortSignal
@@ -63,10 +60,11 @@ export function startWatchdog(time: Time, signal: AbortSignal, onStuck: () => vo
 }
 
 /**
- * Reads ranges of the log and ends. Rejects when it makes no progress for a minute (Kafka is not reachable, or an open
- * transaction hides the records after it), with a PreconditionError when the topic is not as required, `from` is a
- * checkpoint of another log, a batch cannot be decoded or Kafka refuses the user, and with the error that `onRecords`
- * threw. If it follows, it waits for a batch that cannot be decoded.
+ * Reads ranges of the log and ends. Rejects when it makes no progress for a minute (Kafka is not reachable, an open
+ * transaction hides the records after it, or Kafka returns none because the length of a batch on its disk is damaged),
+ * with a PreconditionError when the topic is not as required, `from` is a checkpoint of another log, a batch cannot be
+ * decoded or Kafka refuses the user, and with the error that `onRecords` threw. If it follows, it waits for a batch that
+ * cannot be decoded.
  */
 export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Promise<void> {
   const { kafka, topic, ranges, onRecords, time, signal, follows = false } = options
@@ -93,9 +91,12 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     ...(follows ? FOLLOWING : { ...REPLAY_FETCHES, onUndecodable }),
     checkpointOf: async (partition) => checkpoints.get(partition) as Checkpoint,
     onHalt: ended.reject,
-    async onRecords(partition, records, next) {
+    async onRecords(partition, records, next, from) {
       const range = remaining.get(partition)
       if (range === undefined) return next
+      const known = checkpoints.get(partition) as Checkpoint
+      // The group was joined again during the last call: its records come once more.
+      if (from.offset < known.offset) return known
       onAlive()
       const isLast = after(next.offset) >= range.end
       const wanted = isLast ? records.filter(({ offset }) => offset < range.end) : records
@@ -136,7 +137,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     )
     return new Error(
       `the replay made no progress for ${NO_PROGRESS_MS / 1_000} s (${positions.join(', ')}): Kafka is not ` +
-        'reachable, or an open transaction hides the records after it',
+        'reachable, an open transaction hides the records after it, or it cannot find them because they are damaged',
     )
   }
 }

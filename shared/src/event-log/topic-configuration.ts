@@ -5,7 +5,6 @@ import { withAdmin } from './connection.ts'
 
 export type TopicSettings = { topic: string; partitions: number }
 
-/** Settings of a topic by name. */
 export type Configuration = ReadonlyMap<string, string>
 
 export const MAX_BATCH = 'max.message.bytes'

@@ -37,7 +37,7 @@ export type TopicKind = {
 /** With `uncompressed` every client can read what other producers compress, and its size is limited. */
 const [COMPRESSION, UNCOMPRESSED] = ['compression.type', 'uncompressed']
 /** The log. `lost` is for operators of the service; LOST_CLAIMS is for consumers. */
-const LOG: TopicKind = {
+export const LOG: TopicKind = {
   required: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
   otherwise: 'would lose events',
   lost: 'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC',
@@ -77,10 +77,7 @@ export async function createTopic(kafka: Kafka, topic: TopicSettings, kind: Topi
   })
 }
 
-/**
- * Throws a PreconditionError when the topic is not as the protocol needs it. Other errors mean that Kafka did not
- * respond.
- */
+/** Throws a PreconditionError for a topic that is not as needed, any other error when Kafka does not respond. */
 export async function checkTopic(kafka: Kafka, settings: TopicSettings, kind: TopicKind = LOG): Promise<TopicState> {
   return whole(await checkLedPartitions(kafka, settings, kind), settings.topic)
 }
@@ -148,10 +145,7 @@ function whole<S extends KnownEnds>(state: S, topic: string): S & LogEnds {
   throw new NoLeader(`partition ${partition} of ${topic} has no leader`)
 }
 
-/**
- * The offset of the first record in each partition with this timestamp (ms since 1970) or a later one; its end without
- * one.
- */
+/** The offset of the first record in each partition at this time (ms since 1970) or later; else its end. */
 export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promise<Offset[]> {
   return withAdmin(kafka, async (admin) => {
     const found: Offset[] = []
@@ -162,9 +156,7 @@ export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promis
   })
 }
 
-/**
- * A broker learns of a new topic or partition a little late, so something missing must still be missing after retries.
- */
+/** A broker learns of a new topic or partition a little late: what is missing must still be after retries. */
 export async function confirmed<T>(check: () => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt < CONFIRM_ATTEMPTS; attempt++) {
     try {
@@ -198,10 +190,7 @@ async function readTopic(admin: Admin, topic: string) {
   return { topicId: partitions[0]?.topicId, partitions }
 }
 
-/**
- * The next offset to be written in each partition. Throws a PreconditionError that names the loss when the topic does
- * not start at its first offset any more.
- */
+/** Throws a PreconditionError that names the loss when the topic does not start at its first offset any more. */
 async function endsOfWholeLog(
   admin: Admin,
   { topic, partitions }: TopicSettings,
@@ -225,7 +214,7 @@ async function checkPartitions(admin: Admin, { topic, partitions }: TopicSetting
   if (found.length !== partitions) {
     throw new PreconditionError(
       `topic ${topic} has ${found.length} partitions, but PLANTS_PARTITIONS is ${partitions}: set it to ` +
-        'the number the topic was created with. A topic whose number was changed later can not be used: ids have moved',
+        'the number the topic was created with. A topic whose number was changed later cannot be used: ids have moved',
     )
   }
   return { topicId, replicas: Math.min(...found.map(({ replicas }) => replicas.length)) }

@@ -6,7 +6,6 @@ export const undecodableText = ({ partition, offset }: LogPosition): string =>
   `partition ${partition} cannot be read from offset ${offset} on: the batch there is damaged, or has more than 64 MiB. Make ` +
   'another replica the leader, or restore the topic from a backup'
 
-/** The error that ends a reading of the log. */
 export const undecodableError = (position: LogPosition): PreconditionError =>
   new PreconditionError(undecodableText(position), 'undecodable-batch')
 

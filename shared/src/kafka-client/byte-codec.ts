@@ -216,8 +216,8 @@ export function createByteWriter() {
     varInt,
 
     /** Throws a RangeError for a number that is not an integer. */
-    varLong(value: number): void {
-      if ((value | 0) === value) varInt(value)
+    varLong(value: number | bigint): void {
+      if (typeof value === 'number' && (value | 0) === value) varInt(value)
       else longVarLong(BigInt(value))
     },
 
@@ -338,7 +338,6 @@ export function readResponse<T>(bytes: Buffer, read: (reader: ByteReader) => T):
 
 export const writeTags = (writer: ByteWriter): void => writer.uVarInt(0)
 
-/** Writes a COMPACT_ARRAY. */
 export function writeArray<T>(writer: ByteWriter, items: readonly T[], write: (item: T) => void): void {
   writer.uVarInt(items.length + 1)
   for (const item of items) write(item)

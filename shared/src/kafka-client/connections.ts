@@ -28,7 +28,6 @@ type ErrorClass = new (
 ) => Error
 type Errors = { KafkaJSConnectionError: ErrorClass; KafkaJSConnectionClosedError: ErrorClass }
 
-/** A connection of kafkajs. */
 type Connection = {
   readonly host: string
   readonly port: number
@@ -155,10 +154,7 @@ export function boundedConnections(
       return true
     }
 
-    /**
-     * Adds the API key of the request to the error codes of the broker: TOPIC_AUTHORIZATION_FAILED alone does not say
-     * which right is missing.
-     */
+    /** Adds the API key to the error codes of the broker: a refused topic does not say which right is missing. */
     override async send(call: Call): Promise<unknown> {
       const { apiKey } = call.request
       // Another login of a session has the limit of a connection to itself.
@@ -196,10 +192,7 @@ export function boundedConnections(
 
 type Broker = { versions: unknown; connectionPool: { isConnected(): boolean } }
 
-/**
- * kafkajs keeps the API versions of a broker when the connection is lost. After an upgrade of the broker at the same
- * address, this asks for the new ones.
- */
+/** kafkajs never renews the API versions of a broker; this asks again after each loss of the connection. */
 export function withFreshVersions(connect: (this: Broker) => Promise<void>) {
   return function connectWithFreshVersions(this: Broker): Promise<void> {
     if (!this.connectionPool.isConnected()) this.versions = null

@@ -8,7 +8,6 @@ export type ConsumerAsMember = {
 }
 type MemberCluster = { membership?: Membership }
 
-/** Wraps kafkajs's factory of consumers. */
 export function consumersAsMember<C extends object, P extends { cluster: object }>(createConsumer: (parts: P) => C) {
   return (parts: P): C & ConsumerAsMember => ({
     ...createConsumer(parts),

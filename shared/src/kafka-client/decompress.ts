@@ -11,9 +11,7 @@ const [gunzipped, zstdDecompressed] = [promisify(gunzip), promisify(zstdDecompre
 
 type Decompress = (records: Buffer) => Promise<Buffer>
 
-/**
- * Kafka's codecs, in the order of their numbers. Each rejects damaged bytes, and more than MAX_BATCH_BYTES of output.
- */
+/** Kafka's codecs, by their numbers. Each rejects damaged bytes, and more than MAX_BATCH_BYTES of output. */
 export const CODECS: readonly { name: string; decompress: Decompress }[] = [
   { name: 'not compressed', decompress: async (records) => records },
   { name: 'gzip', decompress: (records) => gunzipped(records, LIMIT) },

@@ -28,7 +28,6 @@ export type DecodedRecord = {
   offset: string
   key: Content
   value: Content
-  /** A repeated header is an array. */
   headers: Record<string, Content | Content[]>
   /** The place of the headers in the records of the batch. */
   headersAt: number
@@ -272,10 +271,7 @@ function setHeader(headers: DecodedRecord['headers'], name: string, value: Conte
 
 export type HeaderList = [name: Buffer, value: Content][]
 
-/**
- * The headers of a record as they were written, with their order, repetitions and names that are not UTF-8. The format
- * before Kafka 0.11 knows no headers.
- */
+/** With order, repetitions and names that are not UTF-8. The format before Kafka 0.11 knows no headers. */
 export function headerListOf({ batchContext, headersAt }: Partial<DecodedRecord>): HeaderList {
   if (batchContext === undefined || headersAt === undefined) return []
   const reader = createByteReader(batchContext.records.subarray(headersAt))
@@ -300,9 +296,7 @@ export type FetchedMessage = {
 
 export type AbortedTransaction = { producerId: string; firstOffset: string }
 
-/**
- * The key of a control record: a version and a type, two bytes each (org.apache.kafka.common.record.ControlRecordType).
- */
+/** The key of a control record: a version and a type, two bytes each (Kafka's ControlRecordType). */
 const TYPE_AT = 2
 const ABORT = 0
 

@@ -1,3 +1,4 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { asKafkajs } from '../../../tests/support/as-kafkajs.ts'
@@ -14,7 +15,11 @@ import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
 /** kafkajs without the corrections. */
 const original = createPrivateKafkajs()
 const { ZSTD, GZIP, None } = kafkajs.CompressionTypes
-original.load('src/protocol/message/compression/index.js').Codecs[ZSTD] = kafkajs.CompressionCodecs[ZSTD]
+const zstd = {
+  compress: async ({ buffer }: { buffer: Buffer }) => zstdCompressSync(buffer),
+  decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
+}
+original.load('src/protocol/message/compression/index.js').Codecs[ZSTD] = () => zstd
 const DECODE_MESSAGES = 'src/protocol/requests/fetch/v4/decodeMessages.js'
 const Encoder = original.load('src/protocol/encoder.js')
 const encodeHeader = original.load('src/protocol/recordBatch/header/v0/index.js')

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import type { KafkaConfig } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { listen } from '../../../tests/support/listen.ts'
 import { type Address, fetchFrom, openBroker, openCluster } from '../../../tests/support/scripted-broker.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs } from './kafkajs.ts'
@@ -21,13 +22,7 @@ async function openBlackHole() {
       .on('close', () => sockets.delete(socket))
       .resume()
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  onTestFinished(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  const { port } = server.address() as { port: number }
-  return { address: `127.0.0.1:${port}`, connections: () => sockets.size }
+  return { address: `127.0.0.1:${await listen(server)}`, connections: () => sockets.size }
 }
 
 function clientOf(brokers: string[], options: Partial<KafkaConfig>) {

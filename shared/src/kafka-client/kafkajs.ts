@@ -1,9 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
-import { promisify } from 'node:util'
 import { compileFunction } from 'node:vm'
-import { zstdCompress } from 'node:zlib'
 import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
@@ -26,35 +24,12 @@ type KafkaDecoder = { readInt32(): number }
 /** The corrections replace modules of this version. */
 const VERSION = '2.2.4'
 
-const CLUSTER = 'src/cluster/index.js'
-const REQUEST_QUEUE = 'src/network/requestQueue/index.js'
-const CONNECTION = 'src/network/connection.js'
-const BROKER = 'src/broker/index.js'
-const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
-const LONG = 'src/utils/long.js'
-const DECODE_FETCHED = 'src/protocol/requests/fetch/v4/decodeMessages.js'
-const DECODER = 'src/protocol/decoder.js'
-const METADATA = 'src/protocol/requests/metadata/index.js'
-const FETCH = 'src/protocol/requests/fetch/index.js'
-const ADMIN = 'src/admin/index.js'
-const CONSUMER = 'src/consumer/index.js'
-const CONSUMER_GROUP = 'src/consumer/consumerGroup.js'
-const PRODUCER = 'src/producer/index.js'
-const BROKER_POOL = 'src/cluster/brokerPool.js'
-const CONNECTION_POOL_BUILDER = 'src/cluster/connectionPoolBuilder.js'
-const ERRORS = 'src/errors.js'
-const DECODE_MESSAGE_SET = 'src/protocol/messageSet/decoder.js'
-const PRODUCE = 'src/protocol/requests/produce/index.js'
-const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
-const COMPRESSION = 'src/protocol/message/compression/index.js'
-const FILTER_ABORTED = 'src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
 const READ_UNCOMMITTED = 0
 
 // biome-ignore lint/suspicious/noExplicitAny: the exports of a module of another package.
 type Exports = any
 type Module = { exports: Exports }
-type Records = { buffer: Buffer }
 
 const MODULE_PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
 
@@ -105,8 +80,11 @@ export function createPrivateKafkajs(version = VERSION, globals: Readonly<Record
     compiled.call(exports, exports, require, module, file, dirname(file), ...Object.values(globals))
   }
 
+  function replace(path: string, exports: unknown): void {
+    loaded.set(join(root, path), { exports })
+  }
+
   return {
-    /** Returns the exports of a file of the package. */
     load: (path: string): Exports => loadFile(join(root, path)),
 
     /** Loads every module of the package: later, a process without free file descriptors could not load it. */
@@ -117,8 +95,13 @@ export function createPrivateKafkajs(version = VERSION, globals: Readonly<Record
     },
 
     /** Replaces the exports of a file for all modules that load it from now on. */
-    replace(path: string, exports: unknown): void {
-      loaded.set(join(root, path), { exports })
+    replace,
+
+    /** As `replace`, by what `corrected` makes of its exports, which it returns. */
+    correct<T>(path: string, corrected: (exports: Exports) => T): T {
+      const exports = corrected(loadFile(join(root, path)))
+      replace(path, exports)
+      return exports
     },
   }
 }
@@ -199,7 +182,6 @@ type MoreOfAdmin = {
   /** Commits offsets for a group, with their metadata. Rejects when the group has members. */
   commitOffsets(groupId: string, topic: string, partitions: readonly CommittedOffset[]): Promise<void>
 }
-/** The admin of each client. */
 export type ExtendedAdmin = Admin & MoreOfAdmin
 type CommittedOffset = { partition: number; offset: string; metadata: string }
 type AdminParts = {
@@ -251,47 +233,46 @@ function extendedAdmins<A extends Offsets>(createAdmin: (parts: AdminParts) => A
 const modules = createPrivateKafkajs(VERSION, { Date: MonotonicDate })
 
 function load(): typeof import('kafkajs') {
+  const { correct, load, replace } = modules
   // Each replacement comes before the modules that use it are loaded.
-  modules.replace(FILTER_ABORTED, keepCommitted)
-  modules.replace(REQUEST_QUEUE, correctedQueue(modules.load(REQUEST_QUEUE)))
-  const { lookupCodec } = modules.load(COMPRESSION)
-  const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
+  replace('src/consumer/filterAbortedMessages.js', keepCommitted)
+  correct('src/network/requestQueue/index.js', correctedQueue)
+  const Decoder = load('src/protocol/decoder.js')
   Decoder.prototype.readBytes = withoutNegativeLengths(Decoder.prototype.readBytes)
-  const decodeRecords = recordsDecoder(Decoder, decodeMessageSet)
-  modules.replace(DECODE_FETCHED, sizedRecordsDecoder(decodeRecords))
-  modules.replace(FETCH, fetchByTopicId(modules.load(FETCH), decodeRecords))
-  modules.replace(METADATA, metadataWithTopicIds(modules.load(METADATA)))
-  const requests = produceRequests(modules.load(LONG), lookupCodec)
-  modules.replace(PRODUCE_REQUEST, requests.byName)
-  modules.replace(PRODUCE, produceByTopicId(modules.load(PRODUCE), requests))
-  Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
-  const errors = modules.load(ERRORS)
-  modules.replace(CONNECTION, boundedConnections(modules.load(CONNECTION), errors))
-  modules.replace(CONNECTION_POOL_BUILDER, boundedPools(modules.load(CONNECTION_POOL_BUILDER), errors))
-  const broker = modules.load(BROKER).prototype
+  const decodeRecords = recordsDecoder(Decoder, load('src/protocol/messageSet/decoder.js'))
+  replace('src/protocol/requests/fetch/v4/decodeMessages.js', sizedRecordsDecoder(decodeRecords))
+  correct('src/protocol/requests/fetch/index.js', (original) => fetchByTopicId(original, decodeRecords))
+  const metadata = correct('src/protocol/requests/metadata/index.js', metadataWithTopicIds)
+  const requests = produceRequests()
+  replace('src/protocol/requests/produce/v3/request.js', requests.byName)
+  const produce = correct('src/protocol/requests/produce/index.js', (original) => produceByTopicId(original, requests))
+  Object.assign(load('src/consumer/offsetManager/index.js').prototype, { setDefaultOffset })
+  const errors = load('src/errors.js')
+  correct('src/network/connection.js', (original) => boundedConnections(original, errors))
+  correct('src/cluster/connectionPoolBuilder.js', (original) => boundedPools(original, errors))
+  const broker = load('src/broker/index.js').prototype
   broker.connect = withFreshVersions(broker.connect)
-  const cluster = modules.load(CLUSTER).prototype
+  const cluster = load('src/cluster/index.js').prototype
   Object.assign(cluster, withClosedPools(cluster))
   // kafkajs uses the API versions of the first broker for all brokers. During a rolling upgrade, each has its own.
-  const brokerPool = modules.load(BROKER_POOL).prototype
+  const brokerPool = load('src/cluster/brokerPool.js').prototype
   Object.defineProperty(brokerPool, 'versions', { get: () => null, set() {} })
   Object.assign(brokerPool, firstBroker)
   // The admin loads the consumer, too.
-  modules.replace(CONSUMER_GROUP, groupsWithLiveCoordinator(modules.load(CONSUMER_GROUP)))
-  const definitions = { produce: modules.load(PRODUCE), metadata: modules.load(METADATA) }
-  modules.replace(ADMIN, extendedAdmins(modules.load(ADMIN), definitions.metadata))
-  const consumers = consumersAsMember(consumersByTopicId(modules.load(CONSUMER)))
-  modules.replace(CONSUMER, consumersOfLedPartitions(consumers, definitions.metadata))
-  modules.replace(PRODUCER, producersWithTransactions(producersWithLeaders(modules.load(PRODUCER), definitions)))
+  correct('src/consumer/consumerGroup.js', groupsWithLiveCoordinator)
+  correct('src/admin/index.js', (original) => extendedAdmins(original, metadata))
+  correct('src/consumer/index.js', (original) =>
+    consumersOfLedPartitions(consumersAsMember(consumersByTopicId(original)), metadata),
+  )
+  correct('src/producer/index.js', (original) =>
+    producersWithTransactions(producersWithLeaders(original, { produce, metadata })),
+  )
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   modules.loadAll()
   const { GZIP, Snappy, LZ4, ZSTD } = loaded.CompressionTypes
-  const zstd = { compress: ({ buffer }: Records) => promisify(zstdCompress)(buffer) }
-  const encoders = { ...loaded.CompressionCodecs, [ZSTD]: () => zstd }
-  for (const type of [GZIP, Snappy, LZ4, ZSTD] as const) {
-    const compress = (records: Records) => encoders[type]().compress(records)
-    loaded.CompressionCodecs[type] = () => ({ compress, decompress: CODECS[type]?.decompress })
-  }
+  // No request here compresses. The format before Kafka 0.11 is decompressed by these.
+  for (const type of [GZIP, Snappy, LZ4, ZSTD] as const)
+    loaded.CompressionCodecs[type] = () => ({ decompress: CODECS[type]?.decompress })
   return loaded
 }
 

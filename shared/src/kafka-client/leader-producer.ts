@@ -61,7 +61,6 @@ export type RequestDefinitions = {
   metadata: MetadataDefinition
 }
 
-/** Wraps kafkajs's factory of producers. */
 export function producersWithLeaders<P extends object>(
   createProducer: (parts: ClientParts) => P,
   definitions: RequestDefinitions,

@@ -113,7 +113,6 @@ export function readLedPartitions(
   }
 }
 
-/** Wraps kafkajs's factory of consumers. */
 export function consumersOfLedPartitions<P extends object, C>(
   createConsumer: (parts: P) => C,
   definition: MetadataDefinition,

@@ -35,10 +35,7 @@ function createTransactions(cluster: Cluster, topic: string) {
     cluster.findGroupCoordinator({ groupId, coordinatorType: TRANSACTION_COORDINATOR })
 
   return {
-    /**
-     * Requests an identity. With a transactional id it ends the former one: its open transaction is aborted, and its
-     * later requests are refused.
-     */
+    /** With a transactional id it ends the former one: its transaction is aborted, later requests are refused. */
     async identify(transactionTimeout: number, transactionalId?: string): Promise<ProducerIdentity> {
       const broker = await (transactionalId === undefined
         ? cluster.findControllerBroker()

@@ -1,24 +1,29 @@
 import { isUtf8 } from 'node:buffer'
 import { eventIdOfBytes, writeEventId } from './event-id.ts'
-import { type Plant, type PlantId, textLengthOf } from './plant.ts'
+import { type Field, type Fields, type FieldValues, textOf, type Value } from './fields.ts'
+import { PLANT_FIELDS, type PlantId } from './plant.ts'
 import type { Claim } from './plant-created.ts'
 import { type Offset, offsetOf } from './position.ts'
 
 // Format of an entry. It is packed because Redis keeps one in memory for each plant.
-//   byte  1        what follows: 0 unreadable, 1 name, 2 name and tag
+//   byte  1        what follows: 0 unreadable, 1 the first field, 2 the first two fields, 3 any other fields
 //   bytes 2 to 17  event id (apply.lua compares these)
 //   bytes 18 to 23 offset, big-endian
-//   then the name in UTF-8, or with a tag: two bytes length of the name, name, tag
+//   then the texts of the fields in UTF-8, each after its length in two bytes, except the last text of forms 1 and 2.
+//   In form 3 two bytes come first: bit n, counted from 0 at the lowest, is set if the field with number n is present.
 const UNREADABLE = 0
-const NAME = 1
-const NAME_AND_TAG = 2
+const ANY = 3
+/** The form for these flags, if it is not `ANY`. */
+const FORMS = [UNREADABLE, 1, ANY, 2]
 const OFFSET_AT = 17
 const OFFSET_BYTES = 6
-const TEXT_AT = OFFSET_AT + OFFSET_BYTES
+const CONTENT_AT = OFFSET_AT + OFFSET_BYTES
+const FLAGS_BYTES = 2
 const LENGTH_BYTES = 2
 /** UTF-8 takes at most three bytes for one UTF-16 code unit, and four bytes for two. */
 const MAX_BYTES_PER_UNIT = 3
-/** Result for texts that are not valid in an entry. */
+const NO_VALUES: readonly undefined[] = []
+/** Result for bytes that are not valid in an entry. */
 const FOREIGN = Symbol('foreign')
 
 /** The bytes are not an entry that this release can read. */
@@ -32,66 +37,101 @@ export function readable(entry: Claim | EntryError | undefined): Claim | undefin
   return entry
 }
 
-/** Upper bound of the length of this claim's entry. */
-export function maxEntryBytes({ plant }: Claim): number {
-  const texts = plant === undefined ? 0 : textLengthOf(plant)
-  return TEXT_AT + LENGTH_BYTES + MAX_BYTES_PER_UNIT * texts
-}
-
-export function encodeEntry(claim: Claim): Buffer {
-  const entry = Buffer.allocUnsafe(maxEntryBytes(claim))
-  return entry.subarray(0, writeEntry(claim, entry, 0))
-}
-
-/** Writes the entry at index `at` and returns the index after it. `into` must have room for `maxEntryBytes`. */
-export function writeEntry({ eventId, offset, plant }: Claim, into: Buffer, at: number): number {
-  into[at] = plant === undefined ? UNREADABLE : plant.tag === undefined ? NAME : NAME_AND_TAG
-  writeEventId(eventId, into, at + 1)
-  into.writeUIntBE(offset, at + OFFSET_AT, OFFSET_BYTES)
-  const textAt = at + TEXT_AT
-  if (plant === undefined) return textAt
-  if (plant.tag === undefined) return writeText(plant.name, into, textAt)
-  const nameAt = textAt + LENGTH_BYTES
-  const nameEnd = writeText(plant.name, into, nameAt)
-  into.writeUInt16BE(nameEnd - nameAt, textAt)
-  return writeText(plant.tag, into, nameEnd)
-}
-
-/** Returns the index after the last byte written. */
-function writeText(text: string, into: Buffer, at: number): number {
-  return at + into.write(text, at)
-}
-
 /** The offset in the entry that starts at index `at`. */
 export function offsetOfEntry(bytes: Buffer, at: number): Offset {
   return offsetOf(bytes.readUIntBE(at + OFFSET_AT, OFFSET_BYTES))
 }
 
-/** Throws an EntryError for bytes that `encodeEntry` does not produce. */
-export function decodeEntry(id: PlantId, bytes: Buffer): Claim {
-  const kind = bytes[0]
-  const texts = bytes.subarray(TEXT_AT)
-  const plant = kind === UNREADABLE ? undefined : decodePlant(kind, texts)
-  if (bytes.length < TEXT_AT || plant === FOREIGN || (kind === UNREADABLE && texts.length > 0)) {
-    throw new EntryError(
-      `the entry of plant ${id} in the read model (${bytes.length} bytes) is not readable by this release`,
-    )
+type ClaimOf<C> = Omit<Claim, 'plant'> & { plant: C | undefined }
+
+/** The entries of plants with these fields. */
+export function entriesOf<C extends FieldValues>({ fields, valuesOf, contentOf, textLengthOf }: Fields<C>) {
+  /** Scratch array for the values of an entry. */
+  const values: (Value | undefined)[] = fields.map(() => undefined)
+  const maxLayoutBytes = FLAGS_BYTES + LENGTH_BYTES * fields.length
+
+  /** Upper bound of the length of this claim's entry. */
+  function maxEntryBytes({ plant }: ClaimOf<C>): number {
+    return CONTENT_AT + (plant === undefined ? 0 : maxLayoutBytes + MAX_BYTES_PER_UNIT * textLengthOf(plant))
   }
+
+  /** Writes the entry at index `at` and returns the index after it. `into` must have room for `maxEntryBytes`. */
+  function writeEntry({ eventId, offset, plant }: ClaimOf<C>, into: Buffer, at: number): number {
+    const written = plant === undefined ? NO_VALUES : valuesOf(plant)
+    const flags = flagsOf(written)
+    const form = FORMS[flags] ?? ANY
+    into[at] = form
+    writeEventId(eventId, into, at + 1)
+    into.writeUIntBE(offset, at + OFFSET_AT, OFFSET_BYTES)
+    let end = at + CONTENT_AT
+    if (form === ANY) end = into.writeUInt16BE(flags, end)
+    for (let index = 0; flags >> index > 0; index++) {
+      const value = written[index]
+      if (value === undefined) continue
+      const from = end + (isLast(form, flags, index) ? 0 : LENGTH_BYTES)
+      const textEnd = from + into.write(textOf(value), from)
+      if (from > end) into.writeUInt16BE(textEnd - from, end)
+      end = textEnd
+    }
+    return end
+  }
+
+  /** Throws an EntryError for bytes that `encodeEntry` does not produce. */
+  function decodeEntry(id: PlantId, bytes: Buffer): ClaimOf<C> {
+    const plant = bytes.length < CONTENT_AT ? FOREIGN : readPlant(bytes)
+    if (plant === FOREIGN) {
+      throw new EntryError(
+        `the entry of plant ${id} in the read model (${bytes.length} bytes) is not readable by this release`,
+      )
+    }
+    return { id, eventId: eventIdOfBytes(bytes.subarray(1, OFFSET_AT)), offset: offsetOfEntry(bytes, 0), plant }
+  }
+
+  function readPlant(bytes: Buffer): C | undefined | typeof FOREIGN {
+    const form = bytes[0] as number
+    if (form === UNREADABLE) return bytes.length === CONTENT_AT ? undefined : FOREIGN
+    const isAny = form === ANY && bytes.length >= CONTENT_AT + FLAGS_BYTES
+    const flags = isAny ? bytes.readUInt16BE(CONTENT_AT) : FORMS.indexOf(form)
+    if (flags <= 0 || (FORMS[flags] ?? ANY) !== form || flags >> fields.length > 0) return FOREIGN
+    let end = CONTENT_AT + (isAny ? FLAGS_BYTES : 0)
+    for (let index = 0; index < fields.length; index++) {
+      const { presence, parse } = fields[index] as Field
+      const isPresent = ((flags >> index) & 1) === 1
+      const isOpen = isLast(form, flags, index)
+      const from = end + (isPresent && !isOpen ? LENGTH_BYTES : 0)
+      if (from > bytes.length) return FOREIGN
+      if (isPresent) end = isOpen ? bytes.length : from + bytes.readUInt16BE(end)
+      // Checked separately: a wrong length could split a character, and decoding would put U+FFFD there.
+      const text = bytes.subarray(from, end)
+      const value = isPresent && end <= bytes.length && isUtf8(text) ? parse(text.toString()) : undefined
+      if (value === undefined && (isPresent || presence === 'required')) return FOREIGN
+      values[index] = value
+    }
+    return end === bytes.length ? contentOf(values) : FOREIGN
+  }
+
   return {
-    id,
-    eventId: eventIdOfBytes(bytes.subarray(1, OFFSET_AT)),
-    offset: offsetOfEntry(bytes, 0),
-    plant,
+    maxEntryBytes,
+    writeEntry,
+    decodeEntry,
+
+    encodeEntry(claim: ClaimOf<C>): Buffer {
+      const entry = Buffer.allocUnsafe(maxEntryBytes(claim))
+      return entry.subarray(0, writeEntry(claim, entry, 0))
+    },
   }
 }
 
-function decodePlant(kind: number | undefined, texts: Buffer): Plant | typeof FOREIGN {
-  if (kind === NAME) return isUtf8(texts) ? { name: texts.toString() } : FOREIGN
-  if (kind !== NAME_AND_TAG || texts.length < LENGTH_BYTES) return FOREIGN
-  const nameLength = texts.readUInt16BE()
-  const name = texts.subarray(LENGTH_BYTES, LENGTH_BYTES + nameLength)
-  const tag = texts.subarray(LENGTH_BYTES + nameLength)
-  // Checked separately: a wrong length could split a character, and decoding would put U+FFFD there.
-  if (name.length < nameLength || !isUtf8(name) || !isUtf8(tag)) return FOREIGN
-  return { name: name.toString(), tag: tag.toString() }
+export const { maxEntryBytes, writeEntry, decodeEntry, encodeEntry } = entriesOf(PLANT_FIELDS)
+
+/** Bit n is set if the field with number n is present. */
+function flagsOf(values: readonly (Value | undefined)[]): number {
+  let flags = 0
+  for (let index = 0; index < values.length; index++) if (values[index] !== undefined) flags |= 1 << index
+  return flags
+}
+
+/** The last text of the forms without flags ends with the entry, so it has no length. */
+function isLast(form: number, flags: number, index: number): boolean {
+  return form !== ANY && flags >> index === 1
 }

@@ -54,7 +54,7 @@ describe('an entry of the read model', () => {
 describe('bytes that are not an entry of this release', () => {
   it.each([
     ['nothing', ''],
-    ['a kind that a newer release may know', `03${HEAD}`],
+    ['a form that a newer release may know', `04${HEAD}`],
     ['a head that is cut', `01${HEAD.slice(2)}`],
     ['an unreadable claim with a text', `00${HEAD}41`],
     ['a name that is no UTF-8', `01${HEAD}ff`],

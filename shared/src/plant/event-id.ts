@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { NewPlant } from './plant.ts'
+import { type Fields, type FieldValues, textOf } from './fields.ts'
+import { PLANT_FIELDS, type PlantId } from './plant.ts'
 
 declare const brand: unique symbol
 
@@ -62,15 +63,26 @@ export function eventIdOfBytes(bytes: Buffer): EventId {
 /**
  * The event id of a create with an Idempotency-Key: UUIDv5 (RFC 9562, 5.5) of caller, key and plant. A retry is the
  * same event; the same key with another plant is another event. Each part is hashed with its length, so that `ab`+`c`
- * differs from `a`+`bc`. An absent tag has no length, so that it differs from an empty one.
+ * differs from `a`+`bc`. An absent part has no length, so that it differs from an empty one. A field of a later release
+ * is hashed only if it is present, with its name: plants without it keep their event ids.
  */
-export function keyedEventId(caller: string, key: string, { id, name, tag }: NewPlant): EventId {
-  const hash = createHash('sha1').update(KEYED_NAMESPACE)
-  for (const part of [caller, key, id.toString(), name, tag]) {
-    hash.update(part === undefined ? '-' : `${Buffer.byteLength(part)}:`).update(part ?? '')
+export const keyedEventIdWith =
+  <C extends FieldValues>({ fields, valuesOf }: Fields<C>) =>
+  (caller: string, key: string, plant: C & { id: PlantId }): EventId => {
+    const hash = createHash('sha1').update(KEYED_NAMESPACE)
+    const update = (part: string | undefined) =>
+      hash.update(part === undefined ? '-' : `${Buffer.byteLength(part)}:`).update(part ?? '')
+    for (const part of [caller, key, plant.id.toString()]) update(part)
+    const values = valuesOf(plant)
+    for (const [index, { name, isLater }] of fields.entries()) {
+      const value = values[index]
+      if (isLater && value !== undefined) hash.update(`${name}=`)
+      if (!isLater || value !== undefined) update(textOf(value))
+    }
+    const bytes = hash.digest().subarray(0, 16)
+    bytes[6] = ((bytes[6] as number) & 0x0f) | 0x50
+    bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
+    return eventIdOfBytes(bytes)
   }
-  const bytes = hash.digest().subarray(0, 16)
-  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x50
-  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
-  return eventIdOfBytes(bytes)
-}
+
+export const keyedEventId = keyedEventIdWith(PLANT_FIELDS)

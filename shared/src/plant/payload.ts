@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { MAX_TEXT_CODE_POINTS, type NewPlant, type Plant, type PlantId, plantOf } from './plant.ts'
+import type { Field, Fields, FieldValues, Value } from './fields.ts'
+import { PLANT_FIELDS, type PlantId } from './plant.ts'
 
 // docs/reference/events.md specifies version 1. It never changes: what is readable here is readable in every release.
 
@@ -15,16 +16,6 @@ export type EventVersion<Content> = {
 const MAX_DEPTH = 64
 const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
-
-export const version1: EventVersion<Plant> = {
-  contentType: Buffer.from('application/json; version=1'),
-  read: (payload, id, key) => readCanonical(payload, key) ?? readJson(payload, id),
-}
-
-/** The id is a JSON string because parsers of many languages lose digits of an int64 in a JSON number. */
-export function writeVersion1({ id, name, tag }: NewPlant): Buffer {
-  return Buffer.from(JSON.stringify({ id: id.toString(), name, tag }))
-}
 
 /**
  * Reads older versions as the next one: `[...upcast(olderVersions, toNext), next]` are all versions, read as the
@@ -65,27 +56,75 @@ export function jsonStructureOf(text: Uint8Array): { depth: number; members: num
   return { depth, members }
 }
 
-function readJson(bytes: Buffer, id: PlantId): Plant | undefined {
-  // Decoding invalid UTF-8 would put U+FFFD where the writer had something else: an invented plant.
-  if (!isUtf8(bytes)) return undefined
-  const text = bytes.toString()
-  let payload: unknown
-  try {
-    payload = JSON.parse(text)
-  } catch {
-    return undefined
+/** The bytes that are one character each in a JSON string and need no escape. */
+const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x20 && byte < 0x7f && !'"\\'.includes(String.fromCharCode(byte)) ? 1 : 0,
+)
+const BEFORE_ID = Buffer.from('{"id":"')
+const END = Buffer.from('"}')
+
+/** Version 1 with these fields: a JSON object of strings. */
+export function payloadOf<C extends FieldValues>({ fields, contentOf, textsOf }: Fields<C>) {
+  const names = fields.map(({ name }) => Buffer.from(`","${name}":"`))
+  /** Scratch array for the values of a payload. */
+  const values: (Value | undefined)[] = fields.map(() => undefined)
+
+  /**
+   * Reads a canonical payload, for the id whose canonical text is `id`: one that `write` writes of texts in ASCII
+   * without characters to escape, such as {"id":"7","name":"Fern","tag":"shade"}. Almost all payloads are of this form.
+   * Reading it byte by byte takes a quarter of the time of the UTF-8 check, the JSON parser and the checks of its
+   * result. Returns undefined for any other payload; it may still be valid JSON.
+   */
+  function readCanonical(payload: Buffer, id: Buffer): C | undefined {
+    let at = BEFORE_ID.length + id.length
+    if (!hasBytes(payload, 0, BEFORE_ID) || !hasBytes(payload, BEFORE_ID.length, id)) return undefined
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as Buffer
+      const { presence, parse } = fields[index] as Field
+      values[index] = undefined
+      if (hasBytes(payload, at, name)) {
+        const from = at + name.length
+        at = plainEnd(payload, from)
+        values[index] = parse(payload.toString('latin1', from, at))
+        if (values[index] === undefined) return undefined
+      } else if (presence === 'required') return undefined
+    }
+    return payload.length === at + END.length && hasBytes(payload, at, END) ? contentOf(values) : undefined
   }
-  if (typeof payload !== 'object' || payload === null || isTooDeep(bytes, text)) return undefined
-  const { id: payloadId, name, tag } = payload as Record<string, unknown>
-  if (payloadId !== id.toString() || !isText(name)) return undefined
-  if (tag === undefined) return plantOf({ name })
-  return isText(tag) ? plantOf({ name, tag }) : undefined
+
+  function readJson(bytes: Buffer, id: PlantId): C | undefined {
+    // Decoding invalid UTF-8 would put U+FFFD where the writer had something else: an invented plant.
+    if (!isUtf8(bytes)) return undefined
+    const text = bytes.toString()
+    let payload: unknown
+    try {
+      payload = JSON.parse(text)
+    } catch {
+      return undefined
+    }
+    if (typeof payload !== 'object' || payload === null || isTooDeep(bytes, text)) return undefined
+    const given = payload as Record<string, unknown>
+    if (given.id !== id.toString()) return undefined
+    for (let index = 0; index < fields.length; index++) {
+      const { name, presence, isLater, parse } = fields[index] as Field
+      const value = given[name]
+      values[index] = typeof value === 'string' && value.isWellFormed() ? parse(value) : undefined
+      const isFault = presence === 'required' || (value !== undefined && !isLater)
+      if (values[index] === undefined && isFault) return undefined
+    }
+    return contentOf(values)
+  }
+
+  return {
+    contentType: Buffer.from('application/json; version=1'),
+    read: (payload: Buffer, id: PlantId, key: Buffer) => readCanonical(payload, key) ?? readJson(payload, id),
+    readCanonical,
+    /** The id is a JSON string because parsers of many languages lose digits of an int64 in a JSON number. */
+    write: (id: PlantId, content: C) => Buffer.from(JSON.stringify({ id: id.toString(), ...textsOf(content) })),
+  }
 }
 
-function isText(value: unknown): value is string {
-  if (typeof value !== 'string' || value.length > 2 * MAX_TEXT_CODE_POINTS || !value.isWellFormed()) return false
-  return value.length <= MAX_TEXT_CODE_POINTS || Array.from(value).length <= MAX_TEXT_CODE_POINTS
-}
+export const version1 = payloadOf(PLANT_FIELDS)
 
 /** Looks at the text, not at the parsed value: of several equal keys, the parser keeps only the last. */
 function isTooDeep(json: Buffer, text: string): boolean {
@@ -93,39 +132,6 @@ function isTooDeep(json: Buffer, text: string): boolean {
   if (json.length <= 2 * MAX_DEPTH) return false
   if (!text.includes('[') && !text.includes('{', text.indexOf('{') + 1)) return false
   return jsonStructureOf(json).depth > MAX_DEPTH
-}
-
-// The canonical payload is what `writeVersion1` writes for texts in ASCII without characters to escape:
-// {"id":"7","name":"Fern"} or {"id":"7","name":"Fern","tag":"shade"}. Almost all payloads are of this form. Reading it
-// byte by byte takes a quarter of the time of the UTF-8 check, the JSON parser and the checks of its result.
-const BEFORE_ID = Buffer.from('{"id":"')
-const BEFORE_NAME = Buffer.from('","name":"')
-const BEFORE_TAG = Buffer.from('","tag":"')
-const END = Buffer.from('"}')
-
-/** The bytes that are one character each in a JSON string and need no escape. */
-const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte >= 0x20 && byte < 0x7f && !'"\\'.includes(String.fromCharCode(byte)) ? 1 : 0,
-)
-
-/**
- * Reads the plant of a canonical payload, for the id whose canonical text is `id`. Returns undefined for any other
- * payload; it may still be valid JSON.
- */
-export function readCanonical(payload: Buffer, id: Buffer): Plant | undefined {
-  const idAt = BEFORE_ID.length
-  const nameAt = idAt + id.length + BEFORE_NAME.length
-  if (!hasBytes(payload, 0, BEFORE_ID) || !hasBytes(payload, idAt, id)) return undefined
-  if (!hasBytes(payload, idAt + id.length, BEFORE_NAME)) return undefined
-  const nameEnd = plainEnd(payload, nameAt)
-  if (nameEnd - nameAt > MAX_TEXT_CODE_POINTS) return undefined
-  const name = payload.toString('latin1', nameAt, nameEnd)
-  if (isEnd(payload, nameEnd)) return { name }
-  const tagAt = nameEnd + BEFORE_TAG.length
-  if (!hasBytes(payload, nameEnd, BEFORE_TAG)) return undefined
-  const tagEnd = plainEnd(payload, tagAt)
-  if (tagEnd - tagAt > MAX_TEXT_CODE_POINTS || !isEnd(payload, tagEnd)) return undefined
-  return { name, tag: payload.toString('latin1', tagAt, tagEnd) }
 }
 
 /** Compares byte by byte: calling into Buffer costs much more for a few bytes. */
@@ -141,8 +147,4 @@ function plainEnd(payload: Buffer, from: number): number {
   let end = from
   while (IS_PLAIN[payload[end] as number] === 1) end++
   return end
-}
-
-function isEnd(payload: Buffer, at: number): boolean {
-  return payload.length === at + END.length && hasBytes(payload, at, END)
 }

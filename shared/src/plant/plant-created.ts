@@ -1,5 +1,5 @@
 import { type EventId, readEventId } from './event-id.ts'
-import { type EventVersion, hasBytes, version1, writeVersion1 } from './payload.ts'
+import { type EventVersion, hasBytes, version1 } from './payload.ts'
 import { type NewPlant, type Plant, type PlantId, parsePlantId } from './plant.ts'
 import { type Offset, type Partition, partitionOf } from './position.ts'
 
@@ -107,7 +107,7 @@ export function plantCreated(
   const headers: NewRecord['headers'] = { ...sharedHeaders, ce_id: Buffer.from(eventId, 'latin1') }
   if (timeMs !== undefined) headers.ce_time = timeBytes(timeMs)
   if (traceparent !== undefined) headers.traceparent = Buffer.from(traceparent, 'latin1')
-  return { partition: partitionOf(key, partitions), key, value: writeVersion1(plant), headers }
+  return { partition: partitionOf(key, partitions), key, value: version1.write(plant.id, plant), headers }
 }
 
 let latestTime: { ms?: number; bytes: Buffer } = { bytes: Buffer.alloc(0) }

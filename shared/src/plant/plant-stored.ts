@@ -1,4 +1,4 @@
-import { writeVersion1 } from './payload.ts'
+import { version1 } from './payload.ts'
 import type { Plant } from './plant.ts'
 import {
   type Claim,
@@ -34,7 +34,7 @@ export function plantStored(
   return {
     partition,
     key: Buffer.from(id.toString(), 'latin1'),
-    value: writeVersion1({ id, ...plant }),
+    value: version1.write(id, plant),
     headers: {
       ...sharedHeaders,
       ce_id: Buffer.from(eventId, 'latin1'),

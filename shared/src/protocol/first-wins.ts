@@ -7,10 +7,7 @@ import { BEFORE_LOG, type Checkpoint } from './checkpoint.ts'
 /** The effect of a claim: it creates its plant, repeats that creation, or is void. */
 export type Ruling = 'created' | 'repeated' | 'void'
 
-/**
- * The rule: the first claim of an id wins. The same event written twice (a producer's retry) is one creation, not a
- * conflict.
- */
+/** The rule: the first claim of an id wins. The same event twice (a producer's retry) is one creation. */
 export function firstWins(first: { eventId: EventId } | undefined, claim: { eventId: EventId }): Ruling {
   if (first === undefined) return 'created'
   return first.eventId === claim.eventId ? 'repeated' : 'void'

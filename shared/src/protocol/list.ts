@@ -11,10 +11,7 @@ export type Span = { from: number; count: number }
 /** One atomic read of a span in the read model: its claims, the number of plants in the partition, and C. */
 export type ListedSpan = { claims: Claim[]; plants: number; checkpoint: Offset }
 
-/**
- * Claims of the window after C that may continue a span, read at one moment. `isComplete` when the window has no
- * others.
- */
+/** Claims of the window after C that may continue a span. `isComplete` when the window has no others. */
 export type Candidates = { claims: Claim[]; isComplete: boolean; reach: Offset }
 
 /** The beginning of a span, as far as it is certain; `isEnd` when the partition has no plants after these. */
@@ -74,9 +71,7 @@ export function knownSpan(
   return { claims, isEnd }
 }
 
-/**
- * Without an entry, or with one after the checkpoint (which is the candidate itself), the id was not claimed before.
- */
+/** Without an entry, or with one after the checkpoint (the candidate itself), the id was not claimed before. */
 function isFirst(entry: LookUpResult['entry'], checkpoint: Offset): boolean {
   return entry === undefined || entry.offset >= after(checkpoint)
 }

@@ -93,7 +93,6 @@ export function createPackedClaims({ plantsPerSpan = PLANTS_PER_SPAN, seed }: Pa
       return offsetOfEntry(span.entries, startOf(span, number & inSpan))
     },
 
-    /** The length of an entry. */
     bytesAt(number: number): number {
       const [span, at] = [spanOf(number), number & inSpan]
       return (span.ends[at] as number) - startOf(span, at)

@@ -12,10 +12,7 @@ export type FirstClaimsOf = {
   entries: readonly (Pick<Claim, 'offset' | 'eventId' | 'plant'> | undefined)[]
 }
 
-/**
- * The records of a span that a table written up to `written` still lacks; undefined when the span begins after
- * `written`.
- */
+/** The records of a span that a table written up to `written` lacks; undefined for a span that begins later. */
 export function unwritten(written: Checkpoint, { from, records, next }: LogSpan): LogSpan | undefined {
   if (from.offset > written.offset) return undefined
   return { from: written, records: records.filter(({ offset }) => offset > written.offset), next }

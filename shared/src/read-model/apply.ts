@@ -83,7 +83,6 @@ export function applyResult(
   return outcome === 'GONE' ? { is: 'gone' } : refuse(outcome, first, partitions)
 }
 
-/** Packs records into one argument of apply.lua. */
 export function packRecords(records: readonly LogRecord[]): Buffer {
   const packed = Buffer.allocUnsafe(records.reduce((bytes, record) => bytes + maxBytesOf(record), 0))
   let end = 0

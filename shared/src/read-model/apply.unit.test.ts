@@ -120,7 +120,7 @@ describe('packed records', () => {
     expect(unpack(packRecords(records))).toEqual(records.map(withoutOffset))
   })
 
-  it('of fixed bytes: a claim, a foreign record, and a claim that can not be read', () => {
+  it('of fixed bytes: a claim, a foreign record, and a claim that cannot be read', () => {
     const head = `${EVENT_ID.replaceAll('-', '')}00000000002a`
     const offset = offsetOf(42)
     const claim = { offset, id: -7n as PlantId, eventId: EVENT_ID }

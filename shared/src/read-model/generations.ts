@@ -76,7 +76,6 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
   }
 
   return {
-    /** Reads the generations that the pointers of a partition name. */
     pointers,
 
     /**
@@ -235,7 +234,6 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
       }
     },
 
-    /** The names of the fields in its meta. */
     metaFields: (partition: Partition, generation: string): Promise<string[]> =>
       redis.hkeys(keyOf(partition, generation, 'meta')),
 

@@ -20,7 +20,6 @@ export type PartitionMeta = {
   generation: string
 }
 
-/** Reads entries and metadata of the live generations of a topic. */
 export function createLookUp(redis: RedisClient, { topic, partitions }: { topic: string; partitions: number }) {
   const pointers = allPartitions(partitions).map((partition) => livePointer(topic, partition))
   const pointer = (partition: Partition) => pointers[partition] as string

@@ -24,7 +24,7 @@ export function createRedisProblems(place: Place, log: Log) {
     connectionFailed(error: Error): void {
       const err = explained(error)
       const text = messageOf(err)
-      if (text !== connection) log.warn({ err }, `redis: not reachable, retrying: ${text}`)
+      if (text !== connection) log.warn({ err }, `redis: ${text}; retrying`)
       connection = text
     },
 

@@ -64,10 +64,7 @@ function checkpointIn([offset, event]: readonly string[]): Checkpoint | undefine
   }
 }
 
-/**
- * Parses a checkpoint as the scripts return it. Throws a RangeError for a non-canonical offset, because the scripts
- * compare checkpoints as text.
- */
+/** Throws a RangeError for a non-canonical offset, because the scripts compare checkpoints as text. */
 export function storedCheckpoint(offset = '-1', event = ''): Checkpoint {
   const parsed = offsetOf(offset)
   if (String(parsed) !== offset) {

@@ -7,10 +7,7 @@ export type LogFault =
   | 'another-log'
   | 'undecodable-batch'
 
-/**
- * A precondition of the settings, of Kafka or of Redis does not hold, and a retry cannot help. The message says what to
- * change.
- */
+/** A precondition does not hold, and a retry cannot help. The message says what to change. */
 export class PreconditionError extends Error {
   override name = 'PreconditionError'
   /** Undefined when the fault is not one of the log. */
@@ -25,4 +22,17 @@ export class PreconditionError extends Error {
 /** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+const LISTEN_REMEDIES: Record<string, (portSetting: string) => string> = {
+  EADDRINUSE: (portSetting) => `is in use: end the program that listens there, or set ${portSetting} to another port`,
+  EACCES: (portSetting) => `needs a right that this user does not have: set ${portSetting} to 1024 or more`,
+  EADDRNOTAVAIL: () => 'is not at an address of this machine: correct HOST',
+  ENOTFOUND: () => 'is not at an address of this machine: correct HOST',
+}
+
+/** Converts an error of listening that the settings cause into a PreconditionError; returns any other one unchanged. */
+export function listenErrorOf(error: unknown, port: number, host: string, portSetting: string): unknown {
+  const remedy = LISTEN_REMEDIES[(error as NodeJS.ErrnoException).code ?? '']
+  return remedy === undefined ? error : new PreconditionError(`port ${port} of ${host} ${remedy(portSetting)}`)
 }

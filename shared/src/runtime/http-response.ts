@@ -16,11 +16,11 @@ export function sendOnSocket(socket: Socket, response: HttpResponse): void {
 }
 
 /** Calls `reject` for every CONNECT, to respond on its socket. */
-export function rejectConnect(server: Server, reject: (socket: Socket) => void): void {
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+export function rejectConnect(server: Server, reject: (socket: Socket, request: IncomingMessage) => void): void {
+  server.on('connect', (request: IncomingMessage, socket: Socket) => {
     // Node hands over the socket here, its errors included: without a listener a reset would end the process.
     socket.on('error', () => socket.destroy())
-    reject(socket)
+    reject(socket, request)
   })
 }
 

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry, type RegistryContentType } from 'prom-client'
-
-/** The version of this release. */
-export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+import { version } from './version.ts'
 
 /** The metrics of one process for Prometheus; docs/reference/metrics.md explains each. */
 export type Metrics = Registry

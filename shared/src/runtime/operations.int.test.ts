@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { openRaw } from '../../../tests/support/raw-connection.ts'
+import { PreconditionError } from './failures.ts'
 import { createMetrics } from './metrics.ts'
 import { type OperationsParts, openOperationsPort } from './operations.ts'
 
@@ -92,9 +93,15 @@ describe('the operations port', () => {
     }
   })
 
-  it('does not open on a port in use', async () => {
+  it('names the setting to correct when it cannot listen', async () => {
     const { port } = await openPort()
-    await expect(openOperationsPort(port, '127.0.0.1', idle)).rejects.toThrow(/EADDRINUSE/)
+    const failure = async (...at: [number, string]) => openOperationsPort(...at, idle).catch((error: Error) => error)
+    expect([await failure(port, '127.0.0.1'), await failure(0, '192.0.2.1')]).toEqual([
+      new PreconditionError(
+        `port ${port} of 127.0.0.1 is in use: end the program that listens there, or set OPS_PORT to another port`,
+      ),
+      new PreconditionError('port 0 of 192.0.2.1 is not at an address of this machine: correct HOST'),
+    ])
   })
 
   it('closes although a connection is open', async () => {

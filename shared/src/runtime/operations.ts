@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP, type Socket } from 'node:net'
+import { listenErrorOf } from './failures.ts'
 import { type HttpResponse, rejectConnect, sendOnSocket, sendResponse } from './http-response.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -14,7 +15,6 @@ export type OperationsParts = {
   notices?: Readiness
   metrics: Pick<Metrics, 'metrics' | 'contentType'>
   log: Log
-  /** Further pages, by path. */
   pages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<HttpResponse>>
   /** Further names by which browsers reach these pages. */
   pageHosts?: readonly string[]
@@ -27,14 +27,17 @@ const PATHS = ['/livez', '/readyz', '/metrics']
 const MAX_CONNECTIONS = 100
 const MAX_HEADERS_BYTES = 8_192
 const REQUEST_TIMEOUT_MS = 5_000
-/** An idle connection is closed after this time, also one whose client does not read the response. */
+/** The timeout in the Keep-Alive header; Node closes a connection without a further request a second later. */
+const KEEP_ALIVE_MS = 5_000
+/** A connection whose client does not read the response is closed after this time. */
 const IDLE_TIMEOUT_MS = 10_000
 const TIMEOUTS_CHECKED_EVERY_MS = 1_000
 
 /**
  * Opens the operations port: `/livez` responds with 200 while the process runs; `/readyz` with 200 when the service is
- * ready, otherwise with 503 and the reasons, in both cases with notices; `/metrics` is for Prometheus; `pages` has the rest. Every failure is `{
- * "error", "message" }`. Connections, headers and times are bounded, so that no client here can stall the process.
+ * ready, otherwise with 503 and the reasons, in both cases with notices; `/metrics` is for Prometheus; `pages` has the
+ * rest. Every failure is `{ "error", "message" }`. Connections, headers and times are bounded, so that no client here
+ * can stall the process. Rejects with a PreconditionError for a port that cannot be used.
  */
 export async function openOperationsPort(port: number, host: string, parts: OperationsParts) {
   const metricsText = singleFlight(() => parts.metrics.metrics())
@@ -46,6 +49,7 @@ export async function openOperationsPort(port: number, host: string, parts: Oper
       maxHeaderSize: MAX_HEADERS_BYTES,
       headersTimeout: REQUEST_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
     },
     (request, response) => {
@@ -61,7 +65,7 @@ export async function openOperationsPort(port: number, host: string, parts: Oper
   server.setTimeout(IDLE_TIMEOUT_MS)
   respondToNodeFailures(server)
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error) => reject(listenErrorOf(error, port, host, 'OPS_PORT')))
     server.listen(port, host, resolve)
   })
   return {

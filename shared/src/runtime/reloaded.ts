@@ -14,17 +14,12 @@ export type ReadFiles<T> = {
   current(): T
   /** When it was read last, in seconds since 1970. */
   readAt(): number
-  /**
-   * Reads the files again. While they cannot be read in time, or are invalid, the previous content stays, and `report`
-   * receives the reason once.
-   */
+  /** Reads again. Unread or invalid, the previous content stays, and `report` receives the reason once. */
   renew(report: (reason: string) => void): Promise<T>
 }
 
 type Source<T> = {
-  /** The name of the content, for the log. */
   what: string
-  /** Reads and checks the files. */
   read(): Promise<T>
   withinMs?: number
 }

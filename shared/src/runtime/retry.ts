@@ -34,10 +34,7 @@ export type RetryOptions = {
   onFailure?(error: unknown): void
 }
 
-/**
- * Repeats an attempt until it succeeds. Throws a PreconditionError at once, because another attempt cannot help, and
- * any other error when the time is up.
- */
+/** Repeats an attempt until it succeeds or the time is up. Throws a PreconditionError at once. */
 export async function retry<T>(
   attempt: () => Promise<T>,
   { time = systemTime, everyMs, longestMs = everyMs, giveUpAfterMs, signal, onFailure }: RetryOptions,
@@ -77,7 +74,6 @@ export type Repetition = {
   /** The least time from the end of one call to the start of the next. */
   everyMs: number
   task(): Promise<unknown>
-  /** The name of the task, for the log. */
   what: string
   log: Log
   onHalt(error: Error): void

@@ -37,10 +37,7 @@ export async function loadSettingFile(settings: SettingValues, name: string): Pr
   }
 }
 
-/**
- * Calls `use` with a reader of the files that the settings with this prefix name. They are read before, as by
- * `loadSettingFile`, one after the other.
- */
+/** Calls `use` with a reader of the files that these settings name. They are read before, one by one. */
 export async function withFiles<T>(settings: SettingValues, prefix: string, use: (read: ReadFile) => T): Promise<T> {
   const texts = new Map<string, string>()
   for (const [name, path] of Object.entries(settings)) {
@@ -50,10 +47,7 @@ export async function withFiles<T>(settings: SettingValues, prefix: string, use:
   return use((_settings, name) => texts.get(name) ?? '')
 }
 
-/**
- * What `read` makes of the files that the settings with this prefix name, read again before each connection. Throws what
- * the first `read` throws.
- */
+/** What `read` makes of the files that these settings name, read again before each connection; it may throw. */
 export function connectionFiles<T>(
   what: string,
   settings: SettingValues,

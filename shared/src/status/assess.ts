@@ -123,7 +123,6 @@ function projection({ partitions, readers, table }: StoreStatus): string[] {
 const partitionsWith = (partitions: readonly PartitionStatus[], matches: (one: PartitionStatus) => boolean): number[] =>
   partitions.filter(matches).map(({ partition }) => partition)
 
-/** The texts that apply. */
 const texts = (...all: readonly (string | false)[]): string[] => all.filter((text) => text !== false)
 
 /** States that no fold produces. */

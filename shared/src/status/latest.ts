@@ -5,10 +5,7 @@ import type { Time } from '../runtime/time.ts'
 /** The newest value that was read, its age in milliseconds, and why there is no newer one. */
 export type Latest<T> = { value?: T; ageMs?: number; error?: string }
 
-/**
- * Reads a value on request, at most once within `everyMs` and once at a time. Callers wait at most `patienceMs`, then
- * get the previous value.
- */
+/** Reads at most once within `everyMs` and at a time. After `patienceMs` a caller gets the previous value. */
 export function createLatest<T>(read: () => Promise<T>, time: Time, everyMs: number, patienceMs: number) {
   let latest: { value: T; at: number } | undefined
   let error: string | undefined

@@ -17,7 +17,6 @@ export type PartitionStatus = StoreStatus['partitions'][number]
 export type StatusSource = TopicSettings & {
   kafka: Kafka
   readModel: Pick<ReadModel, 'checkServer' | 'generations'>
-  /** Reads how far the table is, if there is one. */
   readTable?(): Promise<TableStatus>
 }
 

@@ -1,8 +1,9 @@
 import { createReadModel } from '../read-model/read-model.ts'
-import { type Metrics, version } from '../runtime/metrics.ts'
+import type { Metrics } from '../runtime/metrics.ts'
 import { openOperationsPort, type Readiness } from '../runtime/operations.ts'
 import type { ServiceContext } from '../runtime/service.ts'
 import { systemTime } from '../runtime/time.ts'
+import { version } from '../runtime/version.ts'
 import type { Sample } from '../status/history.ts'
 import { createLivePage } from '../status/live-page.ts'
 import { createStores } from './open-stores.ts'
@@ -54,7 +55,6 @@ export async function openServiceStores(
   return {
     ...stores,
     startState,
-    /** The report of `/readyz`. */
     readiness,
     operationsPort: operations.port,
 

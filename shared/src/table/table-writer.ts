@@ -18,10 +18,7 @@ export type TableWriterOptions = TableStores & {
   log: Log
   time: Time
   limits?: typeof TABLE_LIMITS
-  /**
-   * Called when a retry does not help, such as with the table of another log. Without it, there is a retry all the
-   * same.
-   */
+  /** Called when a retry cannot help, as with the table of another log; it is retried anyway. */
   onHalt?: (error: Error) => void
 }
 

@@ -24,14 +24,12 @@ type OnRecords = (partition: Partition, records: readonly LogRecord[], reached: 
 
 /** The table, and the log that it is written from. */
 export type TableStores = {
-  /** The `ce_source` of the log's events. */
   source: string
   readModel: Pick<ReadModel, 'lookUp'>
   /** Reads the row that was created last, of each of these partitions that has rows. */
   latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row>>
   /** Resolves when the table has the records. After a rejection it may have any of them. */
   append(records: readonly NewRecord[]): Promise<unknown>
-  /** Reads ranges of the log, as replay.ts does. */
   readLog(ranges: Ranges, onRecords: OnRecords, signal: AbortSignal): Promise<void>
 }
 

@@ -15,10 +15,7 @@ import type { Partition } from '../plant/position.ts'
 /** The semantic conventions of OpenTelemetry for HTTP and messaging that the spans follow. */
 const schemaUrl = 'https://opentelemetry.io/schemas/1.45.0'
 
-/**
- * Creates the spans of plants. Names and tags of plants are never in a span. Without an SDK in the process all spans are
- * empty.
- */
+/** Names and tags of plants are never in a span. Without an SDK in the process all spans are empty. */
 export const tracer = trace.getTracerProvider().getTracer('plant-store', undefined, { schemaUrl })
 
 /** Further links would be cut off by the SDK's default limit. */
@@ -53,7 +50,6 @@ export function endSpan(span: Span, errorType?: string): void {
 
 type Traced = { traceparent?: Traceparent | undefined }
 
-/** Runs the append of a batch within its span. */
 export const withinSendSpan = <T>(topic: string, events: readonly Traced[], append: () => Promise<T>): Promise<T> =>
   withinBatchSpan('send', SpanKind.CLIENT, topic, events, {}, append)
 
@@ -92,7 +88,6 @@ async function withinBatchSpan<T>(
   }
 }
 
-/** Runs the processing of events, consumed from this source, within its span. */
 export function withinProcessSpan<T>(
   { topic, partition, groupId }: { topic: string; partition: Partition; groupId: string },
   events: readonly Traced[],

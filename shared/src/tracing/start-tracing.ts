@@ -1,8 +1,8 @@
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { createLineLimit } from '../runtime/line-limit.ts'
 import type { Log } from '../runtime/log.ts'
-import { version } from '../runtime/metrics.ts'
 import type { ServiceContext } from '../runtime/service.ts'
+import { version } from '../runtime/version.ts'
 import { isTracingOn, type TracingSettings } from './tracing-settings.ts'
 
 /** The last spans are sent within this time at the end. */

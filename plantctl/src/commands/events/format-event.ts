@@ -1,3 +1,4 @@
+import { textsOf } from '@plant-store/shared/plant/plant.ts'
 import { claimsItsId, reasonName, reasonText } from '@plant-store/shared/plant/plant-created.ts'
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { formatTimestamp } from '@plant-store/shared/runtime/format.ts'
@@ -9,7 +10,7 @@ import type { ClaimRuling } from './rulings.ts'
 const KEY_CHARACTERS = 40
 const VALUE_CHARACTERS = 80
 const HEADER_CHARACTERS = 60
-const NAME_CHARACTERS = 60
+const TEXT_CHARACTERS = 60
 const JSON_CHARACTERS = 1_000
 const MARK_WIDTH = 'repeated'.length
 
@@ -58,9 +59,8 @@ const UNKNOWN = 'the read model does not match the log: run plantctl verify'
 function contentOf({ claim, parked, stored }: LogEvent): string[] {
   const details: string[] = []
   if (claim?.plant !== undefined) {
-    const { name, ...others } = claim.plant
-    details.push(quoted(name, NAME_CHARACTERS))
-    for (const [field, text] of Object.entries(others)) details.push(`${field} ${quoted(text, NAME_CHARACTERS)}`)
+    for (const [index, [field, text]] of Object.entries(textsOf(claim.plant)).entries())
+      details.push(`${index === 0 ? '' : `${field} `}${quoted(text, TEXT_CHARACTERS)}`)
   }
   if (claim !== undefined) details.push(`event ${claim.eventId}`)
   if (parked !== undefined) {
@@ -84,7 +84,11 @@ export function eventJson({ event, ruling }: RuledEvent, raw: boolean): object {
     time: formatTimestamp(stored.timestampMs),
     is: markOf(ruling),
     ...(first !== undefined && { of: formatPosition({ partition, offset: first }) }),
-    ...(claim !== undefined && { id: String(claim.id), event: claim.eventId, plant: claim.plant ?? null }),
+    ...(claim !== undefined && {
+      id: String(claim.id),
+      event: claim.eventId,
+      plant: claim.plant ? textsOf(claim.plant) : null,
+    }),
     ...(parked !== undefined && { parked: parkedJson(parked), ...storedAs(stored, cutText) }),
     ...(raw && { raw: storedAs(stored, (bytes) => bytes.toString('base64')) }),
   }

@@ -6,10 +6,7 @@ import { openOpaqueTokens } from './opaque-tokens.ts'
 
 export type Authentication = Awaited<ReturnType<typeof openAuthentication>>
 
-/**
- * Opens the authenticators that are configured, the cheapest first. Throws a PreconditionError when there is none, or
- * an incomplete one.
- */
+/** Opens what is configured, the cheapest first. Throws a PreconditionError for nothing, or an incomplete one. */
 export async function openAuthentication(settings: Partial<ApiSettings>, log: Log, now: () => number = Date.now) {
   // Checked before anything is opened.
   const issuer = jwtIssuerOf(settings)

@@ -11,7 +11,6 @@ import { repeatedHeader } from '../http/request-head.ts'
  */
 export type Caller = string
 
-/** The access that an accepted token grants. */
 export type Access = { caller: Caller; scopes: readonly Scope[] }
 
 /**

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -72,19 +71,6 @@ describe('the tokens of a file', () => {
     }
     writeFileSync(file, `${text}\n`)
     await eventually(() => expect(accessOf('b')).toMatchObject({ label: 'bob', scopes: ['plants:read'] }))
-  })
-
-  it('stay valid while the file is a pipe or too large', async () => {
-    const file = pathOfFile()
-    writeFileSync(file, `${entry('ann', 'a')}\n`)
-    const { callerOf, errors } = await openFile(file)
-    rmSync(file)
-    execFileSync('mkfifo', [file])
-    await eventually(() => expect(errors.at(-1)).toMatch(/is not a regular file.*stays in use/))
-    rmSync(file)
-    writeFileSync(file, `${entry('bob', 'a')}\n`.repeat(16_000))
-    await eventually(() => expect(errors.at(-1)).toMatch(/is larger than 1048576 bytes.*stays in use/))
-    expect(callerOf('a')).toBe('ann')
   })
 
   it.each([

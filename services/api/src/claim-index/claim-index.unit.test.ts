@@ -11,6 +11,7 @@ import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { noTail } from '../../../../tests/support/no-tail.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createClaimIndex } from './claim-index.ts'
+import { FIRST_CLAIM_WAITS } from './first-claims.ts'
 
 const P = 0 as Partition
 const REST_MS = 50
@@ -31,11 +32,14 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES } = {}) {
   let sink = {} as RecordSink
   let readModelAt: Checkpoint = BEFORE_LOG
   const reloaded: unknown[] = []
+  const asked: number[] = []
   const claimIndex = createClaimIndex({
     readModel: {
       meta: async () => ({ checkpoint: readModelAt }) as PartitionMeta,
-      lookUp: async (requests) =>
-        requests.map(({ ids }) => ({ checkpoint: readModelAt.offset, entries: ids.map(() => undefined) })),
+      async lookUp(requests) {
+        asked.push(requests.reduce((sum, { ids }) => sum + ids.length, 0))
+        return requests.map(({ ids }) => ({ checkpoint: readModelAt.offset, entries: ids.map(() => undefined) }))
+      },
     },
     follow(given) {
       sink = given
@@ -94,6 +98,7 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES } = {}) {
     project,
     startRest,
     reloaded,
+    askedTogether: asked,
     bounds: () => [window().start, window().next],
   }
 }
@@ -135,6 +140,18 @@ it('a create gets its first claim from whichever delivers it', async () => {
   waitFor({ ...others, eventId: randomUUID() as EventId })
   await deliver(others)
   expect(decided.at(-1)).toEqual({ offset: 1, ...others })
+})
+
+it('the read model is asked for creates that wait long less and less often, and for few at a time', async () => {
+  const { wait, advance, askedTogether } = openClaimIndex()
+  const count = 2_000
+  for (let n = 0; n < count; n++)
+    wait({ ...newClaim(), partition: P, checkpoint: BEFORE_LOG.offset }, () => expect.unreachable())
+  for (let ms = 0; ms < 1_000; ms += FIRST_CLAIM_WAITS.checkEveryMs) await advance(FIRST_CLAIM_WAITS.checkEveryMs)
+  const asked = askedTogether.reduce((sum, ids) => sum + ids, 0)
+  expect(asked).toBeGreaterThan(10 * count)
+  expect(asked).toBeLessThan(25 * count)
+  expect(Math.max(...askedTogether)).toBe(FIRST_CLAIM_WAITS.lookUpMaxIds)
 })
 
 it('the tail rests after records of its own', async () => {

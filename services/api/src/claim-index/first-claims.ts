@@ -13,7 +13,18 @@ import { type Found, type LookUp, lookUpTogether } from './look-up-together.ts'
 /** A create that waits for the first claim of its id. */
 export type Awaited = { id: PlantId; eventId: EventId; partition: Partition; checkpoint: Offset }
 
-export const FIRST_CLAIM_WAITS = { checkEveryMs: 5, lookUpEveryMs: 10, lookUpRetryMs: 50, slowMs: 100 }
+export const FIRST_CLAIM_WAITS = {
+  checkEveryMs: 5,
+  lookUpEveryMs: 10,
+  lookUpMaxIds: 500,
+  lookUpRetryMs: 50,
+  slowMs: 100,
+}
+/**
+ * The time between two look-ups for a create, of the time that it has waited: thousands may wait for seconds, and must
+ * not slow down the others.
+ */
+const LOOK_UP_AFTER = 1 / 8
 
 export type FirstClaimsOptions = {
   readModel: Pick<ReadModel, 'lookUp'>
@@ -29,6 +40,8 @@ export type FirstClaimsOptions = {
 
 type Waiting = Awaited & {
   since: number
+  /** The time of its next look-up, if the read model is asked for it. */
+  lookUpAt: number
   hasEnded: boolean
   decided(first: Claim): void
 }
@@ -76,7 +89,8 @@ export function createFirstClaims(options: FirstClaimsOptions) {
 
   async function ask(): Promise<void> {
     try {
-      await lookUpTogether(readModel, asked())
+      const due = asked()
+      if (due.length > 0) await lookUpTogether(readModel, due)
     } catch (err) {
       log.debug({ err }, 'looking up the creates that wait for their first claim failed; trying again')
       onSlow()
@@ -84,13 +98,18 @@ export function createFirstClaims(options: FirstClaimsOptions) {
     }
   }
 
-  /** The look-ups of up to `max` of the creates that the window does not decide. */
-  function asked(max = Number.POSITIVE_INFINITY): LookUp[] {
-    askedAt = time.now()
+  /** The look-ups of up to `max` of the creates that the window does not decide and whose time has come. */
+  function asked(max = waits.lookUpMaxIds): LookUp[] {
+    const now = time.now()
+    if (max > 0) askedAt = now
     return askedFor
       .values()
+      .filter(({ lookUpAt }) => lookUpAt <= now)
       .take(max)
-      .map((each) => ({ partition: each.partition, id: each.id, resolve: (found: Found) => answer(each, found) }))
+      .map((each) => {
+        each.lookUpAt = now + LOOK_UP_AFTER * (now - each.since)
+        return { partition: each.partition, id: each.id, resolve: (found: Found) => answer(each, found) }
+      })
       .toArray()
   }
 
@@ -115,7 +134,8 @@ export function createFirstClaims(options: FirstClaimsOptions) {
      * record is in the log and the window has not decided, and `end` when the claim is no longer waited for.
      */
     wait(awaited: Awaited, decided: (first: Claim) => void): { undecided(): void; end(): void } {
-      const each = { ...awaited, since: time.now(), hasEnded: false, decided }
+      const since = time.now()
+      const each = { ...awaited, since, lookUpAt: since, hasEnded: false, decided }
       waiting.set(awaited.id, each)
       if (!isRunning) void run()
       return {

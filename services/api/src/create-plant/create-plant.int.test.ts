@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { AppendRefused, type AppendResult, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions } from '@plant-store/shared/plant/position.ts'
+import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -25,6 +25,10 @@ const PARTITIONS = 3
 const WAIT_MS = 20_000
 const WINDOW_BYTES = 64 * 1_048_576
 const DEADLINE_MS = 10_000
+const BYTES_OF_ONE = 200 + '1000'.length + '{"id":"1000","name":"plant 1000"}'.length
+
+const REFUSED: AppendResult = { is: 'refused', why: 'transient', cause: new AppendRefused('too few replicas') }
+type Batches = [Partition, readonly NewRecord[]][]
 
 type Stores = {
   kafkaBrokers?: string
@@ -62,11 +66,19 @@ async function openCreation(stores: Stores = {}) {
   const appender = createAppender(topic.kafka, topic.topic, topicId)
   await appender.connect()
   const appends = { started: 0, ended: 0 }
+  /** Their appends are refused, as with too few in-sync replicas. */
+  const unwritable = new Set<Partition>()
   const counted = {
     ...appender,
     async send(...sent: Parameters<typeof appender.send>) {
       appends.started++
-      return appender.send(...sent).finally(() => appends.ended++)
+      const [leader, channel, batches, signal] = sent
+      const [refused, others] = [true, false].map((isRefused) =>
+        [...batches].filter(([partition]) => unwritable.has(partition) === isRefused),
+      ) as [Batches, Batches]
+      const results = others.length === 0 ? [] : await appender.send(leader, channel, new Map(others), signal)
+      appends.ended++
+      return new Map([...results, ...refused.map(([partition]) => [partition, REFUSED] as const)])
     },
   }
   const lookUps = { failed: 0 }
@@ -96,7 +108,7 @@ async function openCreation(stores: Stores = {}) {
     eventId: keyedEventId('tests', key, newPlant(id)),
     keyed: true,
   })
-  return { ...topic, appender, appends, lookUps, verdictsBy, claimIndex, tail, creation, random, keyed }
+  return { ...topic, appender, appends, unwritable, lookUps, verdictsBy, claimIndex, tail, creation, random, keyed }
 }
 
 /** The event ids of all claims in the log, in log order. */
@@ -159,14 +171,35 @@ describe('creating a plant', () => {
   })
 
   it('queues creates up to maxQueuedBytes and resolves the rest at once as not written', async () => {
-    const bytesOfOne = 200 + '100'.length + '{"id":"100","name":"plant 100"}'.length
-    const store = await openCreation({ limits: { maxQueuedBytes: 500 * bytesOfOne } })
+    const store = await openCreation({ limits: { maxQueuedBytes: 500 * (BYTES_OF_ONE - 3) } })
     const outcomes = await Promise.all(
       Array.from({ length: 550 }, (_, n) => store.creation.create(store.random(BigInt(100 + n)))),
     )
     expect(kindsOf(outcomes)).toEqual([...Array(500).fill('created'), ...Array(50).fill('notWritten')])
     expect(await eventIdsInLog(store)).toHaveLength(500)
     expect((await store.creation.create(store.random(1n))).is).toBe('created')
+  })
+
+  it.each([
+    ['maxQueuedBytes', 1_000 * BYTES_OF_ONE],
+    ['maxQueuedRecords', 1_000],
+  ])('a partition that cannot be written leaves the others half of %s', async (limit, max) => {
+    const store = await openCreation({ limits: { [limit]: max, maxQueueAgeMs: 2 * WAIT_MS } })
+    const all = Array.from({ length: 3_000 }, (_, n) => store.random(BigInt(1_000 + n)))
+    const byPartition = Map.groupBy(all, ({ plant, eventId }) => plantCreated(plant, eventId, PARTITIONS).partition)
+    const [plants = [], ...others] = allPartitions(PARTITIONS).map((p) => byPartition.get(p) ?? [])
+    store.unwritable.add(0 as Partition)
+    const create = (creates: typeof all) => creates.map((each) => store.creation.create(each))
+    const waiting = create(plants.splice(0, 500))
+    await vi.waitFor(async () => {
+      const [next] = create(plants.splice(0, 1))
+      waiting.push(next as Promise<Outcome>)
+      expect(await Promise.race([next, new Promise((r) => setImmediate(r))])).toEqual({ is: 'notWritten' })
+    }, WAIT_MS)
+    const outcomes = await Promise.all(others.flatMap((writable) => create(writable.slice(0, 200))))
+    expect(kindsOf(outcomes)).toEqual(Array(400).fill('created'))
+    store.unwritable.clear()
+    expect(kindsOf(await Promise.all(waiting.slice(0, 500)))).toEqual(Array(500).fill('created'))
   })
 
   it('writes nothing while the read model is unreachable, and says at the deadline why', async () => {

@@ -45,6 +45,7 @@ type OwnClaim = Omit<Claim, 'offset'>
 export const CREATE_LIMITS = {
   /** Most bytes of the creates in flight. */
   maxQueuedBytes: 16 * 1_048_576,
+  maxQueuedRecords: 10_000,
   /**
    * A create that queues behind one that has waited most of its time would hardly be in time. Kafka takes up to 6 s to
    * replace a frozen broker that is the controller, too.
@@ -53,6 +54,8 @@ export const CREATE_LIMITS = {
   maxBatchIds: 2_000,
 }
 
+/** An append takes less, unless the partition cannot be written. */
+const SLOW_PARTITION_MS = 1_000
 /** Between the look-ups of an id whose coverage gap the tail closes. */
 const LOOK_UP_AGAIN_MS = 5
 
@@ -93,6 +96,26 @@ export function createPlantCreation(
   const owners = new TransientMap<PlantId, Promise<Resolution>>()
   const deadlines = createDeadlines(time, deadlineMs)
   const queued = { records: 0, bytes: 0 }
+  const queuedIn = Array.from({ length: claimIndex.partitions }, () => ({ records: 0, bytes: 0 }))
+
+  function isFull(partition: Partition): boolean {
+    const [own, inLaneMs] = [queuedIn[partition] as typeof queued, lanes.waitedMs(partition)]
+    // A partition that cannot be written leaves room for the others: it has at most as much as is left free.
+    const leavesNoRoom =
+      own.bytes >= limits.maxQueuedBytes - queued.bytes || own.records >= limits.maxQueuedRecords - queued.records
+    return (
+      queued.bytes >= limits.maxQueuedBytes ||
+      Math.max(lookUps.waitedMs(), inLaneMs) >= limits.maxQueueAgeMs ||
+      (inLaneMs >= SLOW_PARTITION_MS && leavesNoRoom)
+    )
+  }
+
+  function count(partition: Partition, records: number, bytes: number): void {
+    for (const counts of [queued, queuedIn[partition] as typeof queued]) {
+      counts.records += records
+      counts.bytes += bytes
+    }
+  }
 
   async function create({ plant, eventId, keyed, traceparent, span }: CreatePlant, deadline: Deadline) {
     const context = { sharedHeaders, timeMs: wallClock(), traceparent }
@@ -127,20 +150,16 @@ export function createPlantCreation(
 
   /** Makes an attempt that other creates of the id wait for. */
   async function own(claim: OwnClaim, record: NewRecord, deadline: Deadline, request?: Span): Promise<Resolution> {
-    const isFull =
-      queued.bytes >= limits.maxQueuedBytes ||
-      Math.max(lookUps.waitedMs(), lanes.waitedMs(record.partition)) >= limits.maxQueueAgeMs
-    if (isFull) return { is: 'notWritten' }
+    const { partition } = record
+    if (isFull(partition)) return { is: 'notWritten' }
     const bytes = bytesOf(record)
-    queued.records++
-    queued.bytes += bytes
+    count(partition, 1, bytes)
     const span = request && tracing?.start(request, record)
     const attempted = attempt(claim, record, deadline, span)
     owners.set(claim.id, attempted)
     const resolution = await attempted
     owners.delete(claim.id)
-    queued.records--
-    queued.bytes -= bytes
+    count(partition, -1, -bytes)
     span?.end(resolution.is === 'decided' ? undefined : resolution.is)
     return resolution
   }

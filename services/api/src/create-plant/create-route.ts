@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
-import { NewPlant, Plant, plantOf } from '@plant-store/shared/plant/plant.ts'
+import { acceptedOf, NewPlant, PLANT_EXAMPLES, Plant } from '@plant-store/shared/plant/plant.ts'
 import { parseTraceparent } from '@plant-store/shared/plant/plant-created.ts'
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { TOKEN_HEADER } from '../http/consistency-token.ts'
@@ -36,13 +36,13 @@ const FACTS: OperationFacts = {
   requestHeaders: ['Idempotency-Key'],
   responseHeaders: ['Location'],
   bodyExamples: {
-    plant: { summary: 'A plant', value: { id: 7, name: 'Monstera', tag: 'indoor' } },
+    plant: { summary: 'A plant', value: { id: 7, ...PLANT_EXAMPLES.full } },
     largeId: {
       summary: 'An id beyond 2^53, which stays exact',
-      value: { id: 9_007_199_254_740_993n, name: 'Ficus' },
+      value: { id: 9_007_199_254_740_993n, ...PLANT_EXAMPLES.bare },
     },
   },
-  responseExample: { name: 'Monstera', tag: 'indoor' },
+  responseExample: PLANT_EXAMPLES.full,
   links: {
     readPlant: {
       operationId: 'readPlant',
@@ -64,14 +64,16 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{
     },
     async ({ body, caller, headers, span }, reply) => {
       const key = parseIdempotencyKey(headers['idempotency-key'])
-      const eventId = key === undefined ? (randomUUID() as EventId) : keyedEventId(caller, key, body)
+      const content = acceptedOf(body)
+      const plant = { id: body.id, ...content }
+      const eventId = key === undefined ? (randomUUID() as EventId) : keyedEventId(caller, key, plant)
       const traceparent = parseTraceparent(headers.traceparent)
-      const outcome = await creation.create({ plant: body, eventId, keyed: key !== undefined, traceparent, span })
+      const outcome = await creation.create({ plant, eventId, keyed: key !== undefined, traceparent, span })
       if (!('offset' in outcome)) throw new HttpError(outcome.is, undefined, {}, outcome.cause)
       const position = formatPosition(outcome)
       if (outcome.is === 'duplicate') throw new HttpError('duplicateId', undefined, { [TOKEN_HEADER]: position })
       reply.headers({ [TOKEN_HEADER]: position, location: `/plants/${body.id}` })
-      return plantOf(body)
+      return content
     },
   )
 }

@@ -6,7 +6,6 @@ import { openReloaded } from '@plant-store/shared/runtime/reloaded.ts'
 import { readTlsFiles, withFiles } from '@plant-store/shared/runtime/setting-files.ts'
 import type { ApiSettings } from '../settings.ts'
 
-/** The certificate and key of the HTTP API. */
 export type Certificate = NonNullable<Awaited<ReturnType<typeof openCertificate>>>
 
 /**
@@ -34,7 +33,6 @@ export async function openCertificate(
   })
   const expiry = () => new X509Certificate(current().cert ?? '').validToDate
   return {
-    /** The files as they were read last. */
     current,
     /** When it expires, in seconds since 1970. */
     expiresAt: (): number => expiry().getTime() / 1_000,

@@ -10,6 +10,7 @@ import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createAuthority } from '../../../../local/stores/certificates.ts'
 import { eventually } from '../../../../tests/support/eventually.ts'
+import { listen } from '../../../../tests/support/listen.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { openCertificate } from './certificate.ts'
 
@@ -59,9 +60,8 @@ describe('a certificate', () => {
     if (certificate === undefined) throw new Error('no certificate')
     onTestFinished(certificate.close)
     const server = createServer(certificate.current())
-    onTestFinished(() => void server.close())
     certificate.renewOn(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    await listen(server)
     const open = () => connectTo(server.address() as AddressInfo)
 
     const old = await open()

@@ -1,9 +1,9 @@
+import { exampleBody, PLANT_EXAMPLES } from '@plant-store/shared/plant/plant.ts'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyOf, ERRORS, type Failure, HttpError, headersOf, statusOf } from './errors.ts'
 import { OtherNumber } from './request-body.ts'
 import { hasEmptyId } from './request-head.ts'
 
-/** The failures for the error codes of Fastify. */
 const FAILURES: Record<string, Failure> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'bodyTooLarge',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupportedMediaType',
@@ -69,7 +69,7 @@ type Fault = NonNullable<FastifyError['validation']>[number]
 function describe({ keyword, instancePath, params, message }: Fault, body: unknown): string | string[] {
   const field = instancePath.slice(1)
   if (field === '' && (keyword !== 'required' || body instanceof OtherNumber))
-    return `the body must be a JSON object, such as {"id":1,"name":"Fern"}, but it is ${quoted(body)}`
+    return `the body must be a JSON object, such as ${exampleBody(PLANT_EXAMPLES.bare)}, but it is ${quoted(body)}`
   if (keyword === 'required') {
     return (params as { requiredProperties: string[] }).requiredProperties.map((name) => `${name} is missing`)
   }
@@ -78,6 +78,10 @@ function describe({ keyword, instancePath, params, message }: Fault, body: unkno
     const { limit } = params as { limit: number }
     const length = Array.from(String(found)).length
     return `${field} must have at most ${limit} characters (Unicode code points), but it has ${length}`
+  }
+  if (keyword === 'enum') {
+    const { allowedValues } = params as { allowedValues: string[] }
+    return `${field} must be one of ${allowedValues.map((value) => JSON.stringify(value)).join(', ')}, but it is ${quoted(found)}`
   }
   const expected = keyword === 'type' ? 'must be a string' : message
   return `${field} ${expected}, but it is ${quoted(found)}`

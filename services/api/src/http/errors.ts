@@ -25,7 +25,8 @@ export const ERRORS = {
   duplicateId: [40003, 'duplicate id: this id is already used; use another id'],
   invalidId: [
     40004,
-    'the id in the path is invalid; it must be an integer from -9223372036854775808 to 9223372036854775807',
+    'the id in the path is invalid; it must be an integer in plain decimal, such as 7, from -9223372036854775808 to ' +
+      '9223372036854775807',
   ],
   invalidIdempotencyKey: [
     40005,

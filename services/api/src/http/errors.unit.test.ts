@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { FAILURES_OF_EVERY_OPERATION } from '../openapi/operation.ts'
-import { bodyOf, ERRORS, ErrorBody, type Failure, HttpError, headersOf, statusOf } from './errors.ts'
+import { bodyOf, ERRORS, ErrorBody, type Failure, headersOf, statusOf } from './errors.ts'
 
 const failures = Object.keys(ERRORS) as Failure[]
 
@@ -35,12 +35,4 @@ describe('the table of failures', () => {
 it('failures that reads and creates share speak of neither', () => {
   for (const failure of [...FAILURES_OF_EVERY_OPERATION, 'coverageGap'] as const)
     expect(ERRORS[failure][1]).not.toMatch(/stored|this id/)
-})
-
-describe('an HttpError', () => {
-  it('has the message of the table unless it has a more specific one', () => {
-    expect(new HttpError('invalidId').message).toBe(ERRORS.invalidId[1])
-    expect(new HttpError('invalidPlant', 'name is missing').message).toBe('name is missing')
-    expect(bodyOf('invalidPlant', 'name is missing')).toEqual({ error: 40002, message: 'name is missing' })
-  })
 })

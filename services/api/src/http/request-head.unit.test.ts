@@ -57,12 +57,6 @@ describe('the id of a request', () => {
     )
   })
 
-  it('has 1 to 128 characters', () => {
-    expect(idOf('x'.repeat(128))).toBe('x'.repeat(128))
-    // Node joins several headers by a comma and a space.
-    for (const given of ['', 'x'.repeat(129), 'a, b']) expect(idOf(given)).toMatch(UUID)
-  })
-
   it('is another new one each time', () => {
     expect(new Set(Array.from({ length: 100 }, () => idOf())).size).toBe(100)
   })

@@ -6,15 +6,11 @@ import { clientAddressOf } from './trusted-proxies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The span of this request, when it is traced. */
     span: Span | undefined
   }
 }
 
-/**
- * Gives each request that reaches Fastify its span, from its head to the end of its response. It continues the trace
- * that the request names.
- */
+/** Gives each request its span, to the end of its response, in the trace that the request names. */
 export function traceRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const span = startSpan(request)

@@ -13,7 +13,7 @@ import fastify, { type FastifyBaseLogger, type FastifyHttpOptions, type FastifyR
 import { type HttpSettings, listed } from '../settings.ts'
 import { sendError } from './error-responses.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
-import { requestIdOf } from './request-head.ts'
+import { REQUEST_ID_HEADER, requestIdOf } from './request-head.ts'
 import type { RequestObserver } from './request-observer.ts'
 
 const MAX_PATH_PARAMETER_CHARACTERS = 1_000
@@ -126,10 +126,12 @@ export function respondToNodeFailures(server: Server): LatestResponse {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     server.emit('request', request, response)
   })
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    sendResponse(response, responseOf('expectationFailed'))
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    sendResponse(response, responseOf('expectationFailed', request))
   })
-  rejectConnect(server, (socket) => sendInOrder(socket, latestOn(socket), responseOf('methodNotAllowed')))
+  rejectConnect(server, (socket, request) => {
+    sendInOrder(socket, latestOn(socket), responseOf('methodNotAllowed', request))
+  })
   return latestOn
 }
 
@@ -147,9 +149,11 @@ function sendInOrder(socket: Socket, latest: ServerResponse | undefined, respons
   } else sendOnSocket(socket, response)
 }
 
-function responseOf(failure: Failure): HttpResponse {
+/** Without the request for one that is unreadable. */
+function responseOf(failure: Failure, request?: IncomingMessage): HttpResponse {
   const headers = {
     ...headersOf(failure),
+    ...(request && { [REQUEST_ID_HEADER]: requestIdOf(request) }),
     ...(failure === 'methodNotAllowed' && { allow: 'GET, HEAD, POST' }),
     connection: 'close',
     'content-type': 'application/json',

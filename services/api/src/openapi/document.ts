@@ -1,5 +1,4 @@
 import swagger from '@fastify/swagger'
-import { version } from '@plant-store/shared/runtime/metrics.ts'
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import { ERRORS, ErrorBody, type Failure } from '../http/errors.ts'
 import { failureResponses, headerReferences, sharedResponses, tableOf } from './failure-responses.ts'
@@ -9,6 +8,8 @@ import { extractComponents } from './schemas.ts'
 /** The security scheme of every operation. Scopes are in the descriptions: only those of OAuth 2 can be declared. */
 const SCHEME = 'bearer'
 const TAG = 'plants'
+/** The version of the specification: the changes since then are additions. */
+const INTERFACE_VERSION = '1.0.0'
 const NOT_MODIFIED = 'Not Modified (an addition): what the client has is still what is shown'
 /** Names for generators of Go, which call the constructor of Plant NewPlant. */
 const GO_NAMES: Record<string, string> = { NewPlant: 'PlantToCreate', Error: 'Failure' }
@@ -45,7 +46,7 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
       openapi: '3.1.0',
       info: {
         title: 'Plant Store',
-        version,
+        version: INTERFACE_VERSION,
         description: introduction({ maxBodyBytes: bodyLimit, requestTimeoutMs: app.server.requestTimeout }),
         contact: { name: 'The operators of this Plant Store' },
         license: { name: 'MIT', identifier: 'MIT' },
@@ -129,8 +130,8 @@ function mapValues<T, R>(record: Record<string, T>, map: (value: T, key: string)
 /** The introduction to the interface, in Markdown. It is short, so that the page `/docs` opens with the operations. */
 function introduction({ maxBodyBytes, requestTimeoutMs }: { maxBodyBytes: number; requestTimeoutMs: number }) {
   return `\
-A store of plants. Every Plant Store has \`POST /plants\` with its 200 and 400; what is marked as an addition, another
-one may not have.
+A store of plants. Every Plant Store has \`POST /plants\` with its 200 and 400. Another one may lack what is marked as
+an addition.
 
 - **Authentication**: every operation needs \`Authorization: Bearer <ACCESS_TOKEN>\` and, as an addition, the scope of
   the operation.

@@ -56,7 +56,6 @@ function responseOf(status: number, failures: readonly Failure[]) {
   }
 }
 
-/** The table of these failures, in Markdown. */
 export function tableOf(failures: readonly Failure[]): string {
   // Markdown takes <…> for HTML and hides it.
   const shown = (message: string) => message.replaceAll('<', '\\<')

@@ -38,7 +38,6 @@ export const REQUEST_HEADERS = {
 export type RequestHeader = keyof typeof REQUEST_HEADERS
 export const REQUEST_HEADERS_OF_EVERY_OPERATION = ['X-Request-Id', 'traceparent'] as const
 
-/** The headers of responses. */
 export const RESPONSE_HEADERS = {
   'Plants-Position': {
     description:
@@ -61,6 +60,11 @@ export const RESPONSE_HEADERS = {
     description: 'An addition: a client may keep a plant. Failures and lists have `no-store`.',
     schema: { type: 'string' },
     example: 'private, max-age=86400, immutable',
+  },
+  Vary: {
+    description: 'An addition, for browsers: a plant that one token may see must not be shown to another.',
+    schema: { type: 'string' },
+    example: 'Authorization',
   },
   'RateLimit-Policy': {
     description: 'An addition, if requests are limited: how many a caller may send in how many seconds.',
@@ -94,7 +98,7 @@ export const RESPONSE_HEADERS = {
     description: 'An addition: the methods that this path supports.',
     required: true,
     schema: { type: 'string' },
-    example: 'POST',
+    example: 'GET, HEAD, POST',
   },
 } as const satisfies Record<string, Header>
 
@@ -114,5 +118,6 @@ export function responseHeadersOf(status: number): ResponseHeader[] {
     503: 'Retry-After',
   }
   const header = own[status]
-  return [...(header === undefined ? [] : [header]), ...limit, 'X-Request-Id']
+  const cache = status >= 400 ? (['Cache-Control'] as const) : []
+  return [...(header === undefined ? [] : [header]), ...cache, ...limit, 'X-Request-Id']
 }

@@ -24,7 +24,6 @@ declare module 'fastify' {
   }
 }
 
-/** The failures that every operation can have. */
 export const FAILURES_OF_EVERY_OPERATION = [
   'malformedRequest',
   'missingToken',

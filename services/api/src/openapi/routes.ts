@@ -48,10 +48,7 @@ export const docsPageRoutes: FastifyPluginAsync = async (app) => {
 
 type ConstantResponse = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-/**
- * A handler whose response does not change while this process runs; 304 for a client that has it. Clients may store the
- * response, but have to revalidate it.
- */
+/** For a response that this process never changes. Clients may store it, but have to revalidate it. */
 function constantResponse(body: Buffer, type: string): ConstantResponse {
   const etag = entityTagOf(body)
   return (_request, reply) => {

@@ -167,14 +167,6 @@ describe('a page', () => {
     expect(listed).toEqual(ids)
   })
 
-  it('is not longer when one read returns plants of many partitions', async () => {
-    const store = await openProjected(40)
-    const first = await store.list(7)
-    expect(idsOf(first)).toEqual(firstIds(store.log).slice(0, 7))
-    if (first.is !== 'page') return expect.unreachable()
-    expect(idsOf(await store.list(20, first.next))).toEqual(firstIds(store.log).slice(7, 27))
-  })
-
   it('leaves void claims out, wherever the first claim is', async () => {
     const store = await openProjected(30)
     for (const window of Array.from({ length: PARTITIONS }, (_, p) => store.claimIndex.window(p as Partition)))

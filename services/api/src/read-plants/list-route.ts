@@ -1,5 +1,5 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
-import { Plant, type PlantId } from '@plant-store/shared/plant/plant.ts'
+import { PLANT_EXAMPLES, Plant, type PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { formatToken, type Partition } from '@plant-store/shared/plant/position.ts'
 import { notCovered, TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
@@ -27,7 +27,7 @@ const PlantItem = Type.Object({ id: IdOut, ...Plant.properties }, { title: 'Plan
 const PlantPage = Type.Object(
   {
     items: Type.Array(PlantItem, {
-      description: 'Plants; those of a page that is not the last one may be none, for what it has may be unreadable',
+      description: 'Plants. A page that is not the last one may have none, and ids in `unreadable` instead',
     }),
     next: Type.Optional(
       Type.String({
@@ -38,7 +38,7 @@ const PlantPage = Type.Object(
     unreadable: Type.Optional(
       Type.Array(IdOut, {
         description:
-          'Ids on this page that are taken by events which this release can not read; absent when there are none',
+          'Ids on this page that are taken by events which this release cannot read; absent when there are none',
       }),
     ),
   },
@@ -72,10 +72,11 @@ const FACTS: OperationFacts = {
   response: 'A page of the list of plants',
   failures: ['invalidLimit', 'invalidCursor', 'invalidPosition', 'coverageGap'],
   requestHeaders: ['Plants-Position'],
+  responseHeaders: ['Cache-Control'],
   responseExample: {
     items: [
-      { id: 7, name: 'Monstera', tag: 'indoor' },
-      { id: 9_007_199_254_740_993n, name: 'Ficus' },
+      { id: 7, ...PLANT_EXAMPLES.full },
+      { id: 9_007_199_254_740_993n, ...PLANT_EXAMPLES.bare },
     ],
     next: encodeCursor({ partition: 1 as Partition, listed: [1, 1] }),
   },

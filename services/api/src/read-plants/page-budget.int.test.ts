@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, it } from 'vitest'
 import { eventually } from '../../../../tests/support/eventually.ts'
+import { listen } from '../../../../tests/support/listen.ts'
 import { createPageBudget } from './page-budget.ts'
 
 /** Larger than the buffers of a connection. */
@@ -28,11 +29,7 @@ async function openServer(readTimeoutMs = LONG_MS) {
       () => response.end(),
     )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
+  const port = await listen(server)
 
   return {
     pages,
@@ -41,7 +38,7 @@ async function openServer(readTimeoutMs = LONG_MS) {
       limit: number,
       caller = `caller-${++callers}`,
     ): Promise<{ socket: Socket; decision: string | undefined }> {
-      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+      const socket = connect(port, '127.0.0.1')
       socket.on('error', () => undefined).pause()
       const before = decisions.length
       socket.write(`GET /${caller}/${limit} HTTP/1.1\r\nHost: x\r\n\r\n`)

@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http'
 import type { Caller } from '../auth/require-access.ts'
 
 export type PageLimits = {
-  /** Most plants of all pages in flight together. */
   maxPlants: number
   /** The connection of a client that has not read its page after this time is closed. */
   readTimeoutMs: number

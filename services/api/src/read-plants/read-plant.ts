@@ -21,7 +21,6 @@ export type ReadPlant =
 
 export type PlantReader = ReturnType<typeof createPlantReader>
 
-/** Reads plants from the read model and the window of this instance together. */
 export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, claimIndex: ClaimIndex, options: ReadOptions) {
   const gated = createReachGate(readModel, claimIndex, options.time)
 

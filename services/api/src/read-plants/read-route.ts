@@ -1,5 +1,5 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
-import { Plant, parsePlantId } from '@plant-store/shared/plant/plant.ts'
+import { PLANT_EXAMPLES, Plant, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { notCovered, TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
 import { entityTagOf, sendTagged } from '../http/entity-tag.ts'
@@ -12,7 +12,7 @@ import type { PlantReader } from './read-plant.ts'
  * day, because a restored backup may lack the newest plants.
  */
 const CACHE_CONTROL = 'private, max-age=86400, immutable'
-const JSON_TYPE = 'application/json; charset=utf-8'
+const JSON_TYPE = 'application/json'
 
 const SCHEMA = {
   operationId: 'readPlant',
@@ -31,8 +31,8 @@ const FACTS: OperationFacts = {
   response: 'The plant with this id',
   failures: ['invalidId', 'invalidPosition', 'noSuchRoute', 'noSuchPlant', 'unreadablePlant', 'coverageGap'],
   requestHeaders: ['Plants-Position', 'If-None-Match'],
-  responseHeaders: ['ETag', 'Cache-Control'],
-  responseExample: { name: 'Monstera', tag: 'indoor' },
+  responseHeaders: ['ETag', 'Cache-Control', 'Vary'],
+  responseExample: PLANT_EXAMPLES.full,
 }
 
 /** GET /plants/{id} */

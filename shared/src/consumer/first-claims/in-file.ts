@@ -178,10 +178,7 @@ const damaged = (path: string, code: number) =>
     `${path} is damaged (SQLite error ${code}): delete it and the file ${path}-wal, if it exists. It is rebuilt from the log`,
   )
 
-/**
- * The error with the reason and the remedy instead of SQLite's text: a PreconditionError for a permanent failure. An
- * error of another origin unchanged.
- */
+/** With reason and remedy instead of SQLite's text: a PreconditionError if permanent. Others unchanged. */
 export function explain(error: unknown, path: string): unknown {
   const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff
   if (code === 0) return error

@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch'
 import { parse, stringify } from './exact-json.ts'
 import { fetchAgain } from './fetch-again.ts'
-import type { components, paths } from './generated/openapi-fetch.d.ts'
+import type { components, paths } from './generated/openapi.d.ts'
 
 type NewPlant = components['schemas']['NewPlant']
 

@@ -1,0 +1,76 @@
+import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
+import { beforeAll, expect, inject, it } from 'vitest'
+import { createTestTopic } from '../../tests/support/topic.ts'
+import { environmentOf } from '../../tests/support/topic-plantctl.ts'
+import type { CliContext } from './cli-context.ts'
+import { COMMANDS, commandOf, overview, unknownCommand } from './commands.ts'
+
+let env: NodeJS.ProcessEnv
+beforeAll(async () => {
+  env = environmentOf(await createTestTopic(inject('kafkaBrokers'), 6))
+})
+
+/** Runs a command; returns what it prints. */
+async function run(line: string): Promise<string> {
+  const printed: string[] = []
+  const print = async (text: string) => void printed.push(text)
+  const name = commandOf(line) as string
+  const args = line.slice(name.length).split(' ').filter(Boolean)
+  const { signal } = new AbortController()
+  await COMMANDS[name]?.run(args, { env, print, printError() {}, signal } as unknown as CliContext)
+  return printed.join('')
+}
+
+const TOKEN = 'token create --label shop --scope plants:read'
+
+it.each<[string, RegExp]>([
+  ['token create --scope plants:read', /--label is missing/],
+  ['token create --label Shop --scope plants:read', /--label Shop: expected/],
+  [`${TOKEN} --label other`, /--label is given more than once/],
+  ['token create --label shop', /--scope is missing/],
+  [`${TOKEN} --scope plants:delete`, /--scope plants:delete: expected/],
+  [`${TOKEN} --colour green`, /--colour/],
+  [`${TOKEN} now`, /now/],
+  ['events --from 2-x', /--from 2-x: expected a position/],
+  ['events --id 07', /--id 07: expected an int64/],
+  ['events --id 7 --partition 9', /--partition 9: expected a partition from 0 to 5/],
+  ['events --limit 0', /--limit 0/],
+  ['events --follow --to 1m', /--follow/],
+  ['rebuild --throttle 0', /--throttle 0: expected records per second/],
+  ['rebuild --partition 6', /--partition 6: expected a partition from 0 to 5/],
+  ['export --at 2999-01-01T00:00:00Z', /in the future/],
+  ['export --at 0-0 --rest empty', /partition 0 of the log ends before offset 0/],
+  ['export --at 0-0', /no position for partitions 1-5: add --rest now .* or --rest empty/],
+  ['export --at 0-0 --rest later', /--rest later: expected now or empty/],
+  ['export --at 1d --from-redis', /--from-redis cannot be combined with --at/],
+  ['export all', /all/],
+])('refuses %s, and names what is expected', async (line, message) => {
+  await expect(run(line)).rejects.toMatchObject({ name: 'UsageError', message: expect.stringMatching(message) })
+})
+
+it('a new token is printed with its entry', async () => {
+  const text = await run(`${TOKEN} --scope plants:write`)
+  const [token = '', entry = ''] = [...text.matchAll(/^ {2}(\S.*)$/gm)].map(([, line]) => line)
+  expect(parseTokenEntries(entry, 'here')).toEqual([
+    { label: 'shop', digest: digestOf(token), scopes: ['plants:write', 'plants:read'] },
+  ])
+})
+
+it('the help starts with a first step, and groups the commands', () => {
+  expect(overview()).toMatch(
+    /Start with:\n\n {2}plantctl status\n\nInspect:\n {2}plantctl status (.|\n)*Grant access:\n {2}plantctl token create/,
+  )
+})
+
+it.each(Object.keys(COMMANDS))('the help of %s has examples', (name) => {
+  expect(COMMANDS[name]?.help).toMatch(new RegExp(`\\n {2}plantctl ${name}`))
+})
+
+it.each([
+  ['', /^No command\. Commands: status, .*token create, acl$/],
+  ['tokens create', /^Unknown command "tokens create"\. Commands: status, .*token create, acl$/],
+  ['parked', /^"parked" needs a subcommand, one of: parked list, parked show, parked reapply$/],
+])('the words "%s" name no command', (words, message) => {
+  expect(commandOf(words)).toBeUndefined()
+  expect(unknownCommand(words)).toMatch(message)
+})

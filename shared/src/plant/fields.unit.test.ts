@@ -1,0 +1,268 @@
+import fc from 'fast-check'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { contents, eventIds, plantIds } from '../../../tests/support/generated-plants.ts'
+import { EntryError, entriesOf } from './entry.ts'
+import { type EventId, keyedEventIdWith } from './event-id.ts'
+import {
+  acceptedFields,
+  type Declaration,
+  enumeration,
+  type FieldValues,
+  fieldsOf,
+  int64,
+  type Presence,
+  propertiesOf,
+  text,
+} from './fields.ts'
+import { payloadOf } from './payload.ts'
+import type { Plant, PlantId } from './plant.ts'
+import { offsetOf } from './position.ts'
+
+/** The fields of a plant, and later ones of each kind. */
+const LATER = {
+  name: text('required', 'The name', ['Fern'], 4),
+  tag: text('optional', 'The tag', ['shade'], 4),
+  origin: text('added', 'The origin', ['Chile'], 4),
+  height: int64('added', 'The height', [7n]),
+  state: enumeration('announced', 'The state', ['seed', 'grown']),
+}
+const Schema = Type.Object(propertiesOf(LATER))
+const Accepted = Type.Object(propertiesOf(acceptedFields(LATER)))
+type Later = Static<typeof Schema>
+
+const ID = 42n as PlantId
+const KEY = Buffer.from('42')
+const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
+const HEAD = `${EVENT_ID.replaceAll('-', '')}00000000002a`
+const claimOf = <C>(plant: C) => ({ id: ID, eventId: EVENT_ID, offset: offsetOf(42), plant })
+
+const fieldOf = (presence: Presence): fc.Arbitrary<Declaration[string]> =>
+  fc.oneof(
+    fc.integer({ min: 1, max: 40 }).map((max) => text(presence, '', [''], max)),
+    fc.constant(int64(presence, '', [0n])),
+    fc.constant(enumeration(presence, '', ['open', '', 'Øl "🌱"'])),
+  )
+const optional = fc.constantFrom<Presence>('optional', 'added', 'announced').chain(fieldOf)
+const declarations = fc
+  .tuple(fieldOf('required'), fc.array(fieldOf('required'), { maxLength: 2 }), fc.array(optional, { maxLength: 8 }))
+  .chain(([first, required, others]) => {
+    const rest = [...required, ...others]
+    return fc
+      .shuffledSubarray(rest, { minLength: rest.length })
+      .map((shuffled): Declaration => Object.fromEntries([first, ...shuffled].map((one, n) => [`f${n}`, one])))
+  })
+/** Declared fields, and some plants that have them. */
+const declared = declarations.chain((declaration) => {
+  const fields = fieldsOf<FieldValues>(declaration)
+  return fc.tuple(fc.constant(fields), fc.array(contents(fields.fields), { minLength: 2, maxLength: 2 }))
+})
+/** One byte more, less or other, most often one that means something. */
+const meaningful = fc.constantFrom(...Buffer.from('{}[]":,\\ -07u'), 0, 1, 2, 3, 4, 0x1f, 0x7f, 0x80, 0xc3, 0xff)
+const damages = fc.record({
+  at: fc.double({ min: 0, max: 1, noNaN: true }),
+  taken: fc.nat(2),
+  put: fc.array(fc.oneof({ weight: 3, arbitrary: meaningful }, fc.nat(255)), { maxLength: 2 }),
+})
+const damaged = (bytes: Buffer, { at, taken, put }: { at: number; taken: number; put: number[] }) => {
+  const cut = Math.floor(at * bytes.length)
+  return Buffer.concat([bytes.subarray(0, cut), Buffer.from(put), bytes.subarray(cut + taken)])
+}
+
+describe('any declared fields', () => {
+  it('have a payload, which reads as it was written', () => {
+    fc.assert(
+      fc.property(declared, ([fields, [plant = {}]]) => {
+        const { write, read } = payloadOf(fields)
+        expect(read(write(ID, plant), ID, KEY)).toEqual(plant)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('are read byte by byte as by the JSON parser, also in a damaged payload', () => {
+    fc.assert(
+      fc.property(declared, fc.array(damages, { maxLength: 2 }), ([fields, [plant = {}]], all) => {
+        const { write, read, readCanonical } = payloadOf(fields)
+        const payload = all.reduce(damaged, write(ID, plant))
+        // A payload that begins with a space means the same, and is never canonical.
+        const forParser = Buffer.concat([Buffer.from(' '), payload])
+        expect(readCanonical(forParser, KEY)).toBeUndefined()
+        expect(read(payload, ID, KEY)).toEqual(read(forParser, ID, KEY))
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('have an entry of at most the reserved bytes, which decodes to the encoded claim', () => {
+    fc.assert(
+      fc.property(declared, plantIds, eventIds, ([fields, [plant = {}]], id, eventId) => {
+        const { encodeEntry, decodeEntry, maxEntryBytes } = entriesOf(fields)
+        const claim = { ...claimOf(plant), id, eventId }
+        const entry = encodeEntry(claim)
+        expect(decodeEntry(id, entry)).toEqual(claim)
+        expect(entry.length).toBeLessThanOrEqual(maxEntryBytes(claim))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('have one entry for each plant: damaged bytes are an EntryError or the entry of another one', () => {
+    const outcomes = { read: 0, refused: 0 }
+    fc.assert(
+      fc.property(declared, damages, ([fields, [plant = {}]], damage) => {
+        const { encodeEntry, decodeEntry } = entriesOf(fields)
+        const bytes = damaged(encodeEntry(claimOf(plant)), damage)
+        let claim: ReturnType<typeof decodeEntry>
+        try {
+          claim = decodeEntry(ID, bytes)
+        } catch (error) {
+          expect(error).toBeInstanceOf(EntryError)
+          outcomes.refused++
+          return
+        }
+        expect(encodeEntry(claim)).toEqual(bytes)
+        outcomes.read++
+      }),
+      { numRuns: 3_000 },
+    )
+    expect(Math.min(outcomes.read, outcomes.refused)).toBeGreaterThan(100)
+  })
+
+  it('have the same keyed event id if and only if their values are the same', () => {
+    fc.assert(
+      fc.property(declared, fc.boolean(), ([fields, [one = {}, another = {}]], isMixed) => {
+        const idOf = (plant: FieldValues) => keyedEventIdWith(fields)('ann', 'k', { id: ID, ...plant } as never)
+        // The same plant with each value, or each absence, of the other one is most like it.
+        const others = fields.fields.map(({ name }) => ({ ...one, [name]: another[name] }))
+        for (const other of isMixed ? others : [another]) {
+          const isSame = JSON.stringify(fields.textsOf(one)) === JSON.stringify(fields.textsOf(other))
+          expect(idOf(one) === idOf(other)).toBe(isSame)
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+describe('a release that knows fewer fields', () => {
+  const [newer, older] = [fieldsOf<Later>(LATER), fieldsOf<Plant>({ name: LATER.name, tag: LATER.tag })]
+
+  it('ignores the others in a payload, and has the same payloads, entries and event ids for plants without them', () => {
+    for (const plant of [{ name: 'n' }, { name: 'n', tag: '' }] satisfies Plant[]) {
+      const written = payloadOf(newer).write(ID, { ...plant, origin: 'Peru', height: -1n, state: 'seed' })
+      expect(payloadOf(older).read(written, ID, KEY)).toEqual(plant)
+      expect(payloadOf(older).write(ID, plant)).toEqual(payloadOf(newer).write(ID, plant))
+      expect(entriesOf(older).encodeEntry(claimOf(plant))).toEqual(entriesOf(newer).encodeEntry(claimOf(plant)))
+      const [oldId, newId] = [keyedEventIdWith(older), keyedEventIdWith(newer)]
+      expect(newId('ann', 'k', { id: ID, ...plant })).toBe(oldId('ann', 'k', { id: ID, ...plant }))
+    }
+  })
+
+  it('cannot read an entry with one of them, which would change the plant', () => {
+    for (const more of [{ origin: '' }, { height: 0n }, { state: 'seed' }] satisfies Partial<Later>[]) {
+      const entry = entriesOf(newer).encodeEntry(claimOf({ name: 'n', ...more }))
+      expect(() => entriesOf(older).decodeEntry(ID, entry)).toThrow(EntryError)
+    }
+  })
+})
+
+describe('a later field', () => {
+  const { read } = payloadOf(fieldsOf<Later>(LATER))
+  const readText = (fields: string) => read(Buffer.from(`{"id":"42","name":"n",${fields}}`), ID, KEY)
+
+  it.each([
+    ['"origin":"Peru","height":"-7","state":"seed"', { origin: 'Peru', height: -7n, state: 'seed' }],
+    ['"origin":7,"height":7,"state":null', {}],
+    ['"origin":"Chile","height":"07","state":"wilted"', {}],
+    ['"origin":"\\ud83c","height":"9223372036854775808","state":""', {}],
+  ])('has no other value: %s', (fields, more) => {
+    expect(readText(fields)).toEqual({ name: 'n', ...more })
+  })
+
+  it.each(['"tag":null', '"tag":7', '"tag":"shade"', '"tag":"\\ud83c"'])(
+    '%s of an older one is unreadable',
+    (fields) => {
+      expect(readText(fields)).toBeUndefined()
+    },
+  )
+
+  it('makes a payload unreadable when it is not later: an unknown value of an enumeration, too', () => {
+    const strict = { name: LATER.name, size: int64('optional', '', [0n]), state: enumeration('required', '', ['seed']) }
+    const { read } = payloadOf(fieldsOf<FieldValues>(strict))
+    const of = (fields: string) => read(Buffer.from(`{"id":"42","name":"n",${fields}}`), ID, KEY)
+    expect(of('"size":"7","state":"seed"')).toEqual({ name: 'n', size: 7n, state: 'seed' })
+    for (const fields of ['"size":"7"', '"state":"grown"', '"size":7,"state":"seed"'])
+      expect(of(fields)).toBeUndefined()
+  })
+})
+
+// Entries outlive releases: these bytes must always read so.
+describe('an entry of form 3', () => {
+  const { encodeEntry, decodeEntry } = entriesOf(fieldsOf<Later>(LATER))
+
+  it.each<[string, Later]>([
+    [`03${HEAD}000500024f6c000178`, { name: 'Ol', origin: 'x' }],
+    [
+      `03${HEAD}001f0003c3986c000000017800022d37000473656564`,
+      { name: 'Øl', tag: '', origin: 'x', height: -7n, state: 'seed' },
+    ],
+  ])('has fixed bytes: %s', (hex, plant) => {
+    expect(encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
+    expect(decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
+  })
+
+  it.each([
+    ['no bits', `03${HEAD}`],
+    ['half of them', `03${HEAD}00`],
+    ['no field', `03${HEAD}0000`],
+    ['no required field', `03${HEAD}0004000178`],
+    ['what form 1 can have', `03${HEAD}000100016e`],
+    ['what form 2 can have', `03${HEAD}000300016e0000`],
+    ['a field that a newer release may know', `03${HEAD}002500016e0001780000`],
+    ['a text that is cut', `03${HEAD}000500016e000278`],
+    ['no length of a text', `03${HEAD}000500016e00`],
+    ['bytes behind the last text', `03${HEAD}000500016e000178ff`],
+    ['a text that is no UTF-8', `03${HEAD}000500016e0001ff`],
+    ['a text that is too long', `03${HEAD}000500016e00057878787878`],
+    ['another spelling of an integer', `03${HEAD}000900016e00022d30`],
+    ['another value of an enumeration', `03${HEAD}001100016e000178`],
+  ])('does not have %s', (_what, hex) => {
+    expect(() => decodeEntry(ID, Buffer.from(hex, 'hex'))).toThrow(EntryError)
+  })
+})
+
+describe('the schemas', () => {
+  it('have the types of the declaration', () => {
+    type Settable = Static<typeof Accepted>
+    expectTypeOf<Settable>().toEqualTypeOf<{ name: string; tag?: string; origin?: string; height?: bigint }>()
+    expectTypeOf<Later['state']>().toEqualTypeOf<'seed' | 'grown' | undefined>()
+  })
+
+  it('accept an int64 as a bigint and a listed text, but none of an announced field', () => {
+    const Both = Type.Object(propertiesOf({ size: LATER.height, state: enumeration('required', '', ['a', 'b']) }))
+    expect(Value.Check(Both, { size: 2n ** 63n - 1n, state: 'b' })).toBe(true)
+    for (const size of [2n ** 63n, 1, '1', null]) expect(Value.Check(Both, { size, state: 'a' })).toBe(false)
+    for (const state of ['c', '', 1, null, undefined]) expect(Value.Check(Both, { state })).toBe(false)
+    expect(Object.keys(Accepted.properties)).toEqual(['name', 'tag', 'origin', 'height'])
+    const settable = fieldsOf<FieldValues>(acceptedFields(LATER))
+    expect(settable.copyOf({ name: 'n', height: 1n, state: 'seed' })).toEqual({ name: 'n', height: 1n })
+  })
+
+  it('have the type of an integer in responses, where the serializer needs it', () => {
+    expect(propertiesOf(LATER, { type: 'integer' }).height).toMatchObject({ type: 'integer', format: 'int64' })
+  })
+})
+
+it.each<[string, Declaration]>([
+  ['begins with an optional field', { tag: LATER.tag }],
+  ['has no field', {}],
+  ['has a reserved name', { name: LATER.name, offset: LATER.tag }],
+  ['has a name that objects have', { name: LATER.name, constructor: LATER.tag }],
+  ['has a name that is no word', { name: LATER.name, 'a"b': LATER.tag }],
+  ['has an entry that is too long', { name: text('required', '', [''], 20_000) }],
+  ['has too many fields', Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`f${n}`, LATER.name]))],
+])('a declaration is refused that %s', (_what, declaration) => {
+  expect(() => fieldsOf(declaration)).toThrow(/^the declared fields/)
+})

@@ -22,12 +22,16 @@ export function fieldsOf(specs: readonly string[], record: string): Field[] {
     if (names.has(name)) throw refuse(`${name} is declared already. Give another name.`)
     if (optional === undefined) throw refuse(`a field next to name must be optional. Write '${spec}?'.`)
     const options = values?.split('|') ?? []
-    if (values !== undefined && (!options.every((value) => VALUE.test(value)) || new Set(options).size < options.length))
+    if (
+      values !== undefined &&
+      (!options.every((value) => VALUE.test(value)) || new Set(options).size < options.length)
+    )
       throw refuse('give each value once, of letters, digits, - and _, as in enum(open|paid).')
     names.add(name)
     return declared(name, kind, options, record)
   })
-  if (names.size > MAX_FIELDS) throw new Failure(`--field: ${names.size} fields with name and tag, at most ${MAX_FIELDS}.`)
+  if (names.size > MAX_FIELDS)
+    throw new Failure(`--field: ${names.size} fields with name and tag, at most ${MAX_FIELDS}.`)
   return fields
 }
 

@@ -31,7 +31,17 @@ export const MAX_FIELDS = 16
 const MAX_CONTENT_BYTES = 65_000
 const NAME = /^[a-z][A-Za-z0-9]*$/
 /** Names beside those of the fields, in events of the consumer library, exports and verifications. */
-export const RESERVED = ['id', 'eventId', 'time', 'partition', 'offset', 'traceparent', 'position', 'event', 'unreadable']
+export const RESERVED = [
+  'id',
+  'eventId',
+  'time',
+  'partition',
+  'offset',
+  'traceparent',
+  'position',
+  'event',
+  'unreadable',
+]
 const CANONICAL_INT64 = /^(?:0|-?[1-9][0-9]{0,18})$/
 
 export const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value

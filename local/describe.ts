@@ -120,7 +120,9 @@ function wordsOf({ schema }: Field): string {
   return `a string of 0 to ${maxLength.toLocaleString('en')} Unicode code points`
 }
 
-const oneOf = (values: readonly string[]) => `one of ${values.map((value) => `\`"${value}"\``).join(', ')}`
+function oneOf(values: readonly string[]): string {
+  return `one of ${values.map((value) => `\`"${value}"\``).join(', ')}`
+}
 
 /** Replaces the lines between the markers of the fields. */
 function marked(lines: readonly string[]) {

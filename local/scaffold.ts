@@ -15,15 +15,18 @@ import { parseArgs } from 'node:util'
 import { root } from './places.mjs'
 import { endOf, runCommand } from './processes/command.ts'
 import { describe, Failure } from './processes/failure.mjs'
+import { type Field, fieldsOf } from './scaffold/fields.ts'
 import { collisionsOf, type Name, renamingTo } from './scaffold/renaming.ts'
 
 const HELP = `A service of your own: a copy of this one under another name, in a Git repository of its own.
 
-  npm run scaffold -- --name order --plural orders ../orders
+  npm run scaffold -- --name order --plural orders --field 'state:enum(open|paid)?' ../orders
 
-  --name NAME     what the service stores, in the singular: one English word in lower case
-  --plural NAMES  the same in the plural; default: NAME with an s
-  FOLDER          the copy; it must not exist yet
+  --name NAME           what the service stores, in the singular: one English word in lower case
+  --plural NAMES        the same in the plural; default: NAME with an s
+  --field 'NAME:KIND?'  a further field, next to name and tag; any number of times. KIND is text, int64, or
+                        enum(A|B) with the possible values. The ? says that it is optional, as it must be.
+  FOLDER                the copy; it must not exist yet
 
 Every name follows: POST /orders, OrderCreated, the topic, ORDERS_TOPIC, metrics, alerts, the chart, the image, orderctl,
 the documents, files and folders. The copy knows nothing of this repository. In it, npm start, npm run check, npm test
@@ -40,6 +43,7 @@ const LEFT_OUT_LINE = /^.*(?:scaffold|a-service-of-your-own).*\n/gm
 const KEPT = /^(?:LICENSE|docs\/(?:bench|images)\/.*)$/
 /** Records with their bytes in base64, of which a test knows the SHA-256. */
 const CORPUS = /^docs\/corpus\//
+const DECLARATION = 'shared/src/plant/plant.ts'
 const CHANGELOG = `# Changelog
 
 The format is [Keep a Changelog](https://keepachangelog.com/en/1.1.0/); versions follow
@@ -65,7 +69,7 @@ async function main(args: string[]): Promise<number> {
   refuseCollisions(name, texts, rename)
   await run('git', ['var', 'GIT_COMMITTER_IDENT'], root)
 
-  for (const [path, text] of renamedTexts(texts, rename)) write(join(folder, rename(path)), text)
+  for (const [path, text] of renamedTexts(options, texts, rename)) write(join(folder, rename(path)), text)
   for (const path of paths) {
     const [from, to] = [join(root, path), join(folder, rename(path))]
     if (lstatSync(from).isSymbolicLink()) symlinkSync(rename(readlinkSync(from)), to)
@@ -94,7 +98,7 @@ function write(path: string, content: string | Buffer): void {
 }
 
 /** The files with their texts in the copy, by their former paths. */
-function renamedTexts(texts: ReadonlyMap<string, string>, rename: Rename): Map<string, string> {
+function renamedTexts({ fields }: Options, texts: ReadonlyMap<string, string>, rename: Rename): Map<string, string> {
   const hashes = new Map<string, string>()
   const renamed = new Map<string, string>()
   for (const [path, text] of texts) {
@@ -104,6 +108,7 @@ function renamedTexts(texts: ReadonlyMap<string, string>, rename: Rename): Map<s
   }
   const knowing = 'tests/event-corpus.unit.test.ts'
   for (const [before, after] of hashes) renamed.set(knowing, (renamed.get(knowing) ?? '').replace(before, after))
+  renamed.set(DECLARATION, declaring(fields, renamed.get(DECLARATION) ?? ''))
   return renamed
 }
 
@@ -117,8 +122,17 @@ const renamedBytes = (jsonLines: string, rename: Rename) =>
     return `"${Buffer.from(rename(bytes.toString())).toString('base64')}"`
   })
 
+/** The declaration with further fields at its end, and the functions that they call. */
+function declaring(fields: readonly Field[], text: string): string {
+  const [start = '', rest = ''] = text.split(/(?<=^const FIELDS = \{\n(?: {2}.*\n)*)(?=\})/m)
+  const [clause = ''] = /import \{[^}]*\} from '\.\/fields\.ts'/.exec(start) ?? []
+  const kinds = [...new Set(fields.map(({ kind }) => kind))].filter((kind) => !new RegExp(`\\b${kind}\\b`).test(clause))
+  const importing = start.replace(clause, clause.replace(/(?=,?\s*\})/, kinds.map((kind) => `, ${kind}`).join('')))
+  return `${importing}${fields.map(({ line }) => `  ${line}\n`).join('')}${rest}`
+}
+
 type Rename = (text: string) => string
-type Options = Name & { folder: string }
+type Options = Name & { folder: string; fields: readonly Field[] }
 
 /** Undefined for --help. */
 export function readOptions(args: string[]): Options | undefined {
@@ -136,7 +150,7 @@ export function readOptions(args: string[]): Options | undefined {
   if (existsSync(folder)) throw new Failure(`${folder} exists: give a folder that does not exist yet, or delete it.`)
   if (folder.startsWith(root))
     throw new Failure(`${folder} is in this repository: give a folder outside, such as ../orders.`)
-  return { name, plural, folder }
+  return { name, plural, folder, fields: fieldsOf(values.field ?? [], name) }
 }
 
 function parsed(args: string[]) {
@@ -146,6 +160,7 @@ function parsed(args: string[]) {
       options: {
         name: { type: 'string' },
         plural: { type: 'string' },
+        field: { type: 'string', multiple: true },
         help: { type: 'boolean', short: 'h' },
       },
       allowPositionals: true,

@@ -8,6 +8,7 @@ import { freePort } from '../local/processes/port.ts'
 import { startProcess } from '../local/processes/process.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
+const FIELDS = ['note:text?', 'priority:int64?', 'state:enum(open|paid)?']
 const SEEDS = '2000'
 const TIMEOUT_MS = 1_200_000
 const START_MS = 600_000
@@ -27,10 +28,11 @@ async function run(cwd: string, command: string, ...args: string[]): Promise<str
   return output
 }
 
-it('a service of another name passes its checks and tests, and stores orders', async () => {
+it('a service of another name, with further fields, passes its checks and tests, and stores orders', async () => {
   const [parent, folder] = [temporaryFolder(), 'orders']
   const copy = join(parent, folder)
-  await run(root, 'npm', 'run', 'scaffold', '--', '--name', 'order', '--plural', 'orders', copy)
+  const fields = FIELDS.flatMap((field) => ['--field', field])
+  await run(root, 'npm', 'run', 'scaffold', '--', '--name', 'order', '--plural', 'orders', ...fields, copy)
   expect(await run(copy, 'git', 'status', '--porcelain')).toBe('')
   expect(await run(copy, 'git', 'log', '--format=%s')).toBe('Scaffold a service for orders\n')
 
@@ -49,8 +51,9 @@ it('a service of another name passes its checks and tests, and stores orders', a
   await vi.waitFor(() => expect(log()).toContain('Create an order:'))
   const create = /^ {2}(curl -i \S+\/orders .*)$/m.exec(log())?.[1] ?? ''
   const send = (...[before, after]: [string, string]) => run(copy, 'sh', '-c', create.replace(before, after))
-  expect(await send('', '')).toMatch(/HTTP\/1\.1 200 .*\{"name":"/s)
+  expect(await send('', '')).toMatch(/HTTP\/1\.1 200 .*"note":"note 1","priority":1,"state":"open"\}/s)
   expect(await send('', '')).toMatch(/HTTP\/1\.1 400 .*"error":40003/s)
+  expect(await send('"state":"open"', '"state":"lost"')).toMatch(/"error":40002.*state/s)
   expect(await send('"id":1,', '"id":2,')).toMatch(/HTTP\/1\.1 200 /)
   expect(await run(copy, 'npm', 'run', '-s', 'orderctl', '--', 'verify')).toContain('2 orders')
 })

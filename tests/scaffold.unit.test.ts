@@ -3,6 +3,7 @@ import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../local/places.mjs'
+import { fieldsOf } from '../local/scaffold/fields.ts'
 import { collisionsOf, renamingTo } from '../local/scaffold/renaming.ts'
 import { readOptions } from '../local/scaffold.ts'
 
@@ -71,9 +72,9 @@ describe('a name', () => {
 describe('the command line', () => {
   const words = (text: string) => readOptions(text.split(' '))
 
-  it('has a plural by default', () => {
+  it('has a plural and no fields by default', () => {
     expect(words('--name order /nowhere/orders')).toEqual({
-      ...{ name: 'order', plural: 'orders', folder: '/nowhere/orders' },
+      ...{ name: 'order', plural: 'orders', folder: '/nowhere/orders', fields: [] },
     })
     expect(words('--help')).toBeUndefined()
   })
@@ -89,5 +90,33 @@ describe('the command line', () => {
     ['--nmae order /nowhere', /--nmae.*--help/s],
   ])('refuses %s', (text, message) => {
     expect(() => words(text)).toThrow(message)
+  })
+})
+
+describe('a field', () => {
+  const linesOf = (...specs: string[]) => fieldsOf(specs, 'order').map(({ line }) => line)
+
+  it('becomes a line of the declaration', () => {
+    expect(linesOf('note:text?', 'priority:int64?', 'state:enum(open|on-hold)?')).toEqual([
+      "note: text('optional', 'The note of the order', ['note 1'], MAX_TEXT_CODE_POINTS),",
+      "priority: int64('optional', 'The priority of the order', [1n]),",
+      "state: enumeration('optional', 'The state of the order', ['open', 'on-hold']),",
+    ])
+  })
+
+  it.each([
+    [['note'], /NAME:KIND\?/],
+    [['note:float?'], /text, int64, or enum/],
+    [['Note:text?'], /lower-case letter/],
+    [['id:text?'], /id is reserved/],
+    [['constructor:text?'], /reserved/],
+    [['name:text?'], /name is declared already/],
+    [['note:text?', 'note:int64?'], /note is declared already/],
+    [['note:text'], /Write 'note:text\?'/],
+    [['state:enum()?'], /each value once/],
+    [['state:enum(a|a)?'], /each value once/],
+    [Array.from({ length: 20 }, (_, n) => `n${n}:int64?`), /at most/],
+  ])('is refused: %j', (specs, message) => {
+    expect(() => fieldsOf(specs, 'order')).toThrow(message)
   })
 })

@@ -26,12 +26,22 @@ export type FieldValues = { readonly [name: string]: Value | undefined }
 
 const MAX_BYTES_PER_CODE_POINT = 4
 const MAX_INT64_DIGITS = 20
-const MAX_FIELDS = 16
+export const MAX_FIELDS = 16
 /** apply.lua reads the length of an entry from two bytes. */
 const MAX_CONTENT_BYTES = 65_000
 const NAME = /^[a-z][A-Za-z0-9]*$/
 /** Names of other properties in events of the consumer library, exports and verifications. */
-const RESERVED = ['id', 'eventId', 'time', 'partition', 'offset', 'traceparent', 'position', 'event', 'unreadable']
+export const RESERVED = [
+  'id',
+  'eventId',
+  'time',
+  'partition',
+  'offset',
+  'traceparent',
+  'position',
+  'event',
+  'unreadable',
+]
 const CANONICAL_INT64 = /^(?:0|-?[1-9][0-9]{0,18})$/
 
 export const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value

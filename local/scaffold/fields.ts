@@ -5,7 +5,7 @@ import { Failure } from '../processes/failure.mjs'
 /** A field of the copy: its line in the declaration, and the function that the line calls. */
 export type Field = { kind: string; line: string }
 
-/** What `--field` takes: a name, a kind, and a mark, as in `state:enum(open|paid)?`. */
+/** Form of `--field`: a name, a kind, and a mark, as in `state:enum(open|paid)?`. */
 const FORM = /^(?<name>[^:]*):(?<kind>text|int64|enum\((?<values>[^()]*)\))(?<optional>\?)?$/
 const NAME = /^[a-z][A-Za-z0-9]*$/
 const VALUE = /^[A-Za-z0-9_-]+$/

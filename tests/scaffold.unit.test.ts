@@ -98,9 +98,9 @@ describe('a field', () => {
 
   it('becomes a line of the declaration', () => {
     expect(linesOf('note:text?', 'priority:int64?', 'state:enum(open|on-hold)?')).toEqual([
-      "note: text('optional', 'The note of the order', ['note 1'], MAX_TEXT_CODE_POINTS),",
-      "priority: int64('optional', 'The priority of the order', [1n]),",
-      "state: enumeration('optional', 'The state of the order', ['open', 'on-hold']),",
+      "note: text('added', 'The note of the order', ['note 1'], MAX_TEXT_CODE_POINTS),",
+      "priority: int64('added', 'The priority of the order', [1n]),",
+      "state: enumeration('added', 'The state of the order', ['open', 'on-hold']),",
     ])
   })
 

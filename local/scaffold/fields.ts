@@ -36,7 +36,8 @@ export function fieldsOf(specs: readonly string[], record: string): Field[] {
 }
 
 function declared(name: string, kind: string, values: readonly string[], record: string): Field {
-  const start = `'optional', 'The ${name} of the ${record}'`
+  // An added field leaves what events and hashes have without it.
+  const start = `'added', 'The ${name} of the ${record}'`
   if (kind === 'text') return { kind, line: `${name}: text(${start}, ['${name} 1'], MAX_TEXT_CODE_POINTS),` }
   if (kind === 'int64') return { kind, line: `${name}: int64(${start}, [1n]),` }
   const list = values.map((value) => `'${value}'`).join(', ')

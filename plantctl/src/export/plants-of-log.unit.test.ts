@@ -1,3 +1,4 @@
+import { textsOf } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
@@ -79,7 +80,7 @@ it('writes the same bytes for any number of slices, and another digest for any d
       expect(lines.slice(0, -1).map((line) => JSON.parse(line))).toEqual(
         plants.map(({ id, plant, offset, eventId }) => ({
           id: String(id),
-          ...(plant ?? { unreadable: true }),
+          ...(plant === undefined ? { unreadable: true } : textsOf(plant)),
           position: `${P}-${offset}`,
           event: eventId,
         })),

@@ -101,7 +101,7 @@ describe('with origins', () => {
       'access-control-allow-headers':
         'Authorization, Content-Type, Idempotency-Key, Plants-Position, If-None-Match, X-Request-Id, traceparent, tracestate',
       'access-control-expose-headers':
-        'Plants-Position, Location, ETag, Cache-Control, RateLimit-Policy, RateLimit, X-Request-Id, WWW-Authenticate, ' +
+        'Plants-Position, Location, ETag, Cache-Control, Vary, RateLimit-Policy, RateLimit, X-Request-Id, WWW-Authenticate, ' +
         'Retry-After, Allow, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset',
       'access-control-max-age': '7200',
     })

@@ -23,6 +23,8 @@ import { type Manifest, readManifest, writeManifest } from './manifest.ts'
 
 const PARTITIONS = 3
 const APPEARS_WITHIN_MS = 30_000
+/** For a test that starts many processes, on a busy machine. */
+const MANY_PROCESSES = { timeout: 240_000 }
 const MEGABYTE = 1_000_000
 const ODD_NAME = Buffer.from([0xff, 0x61])
 
@@ -83,7 +85,7 @@ async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
   await abort(0, 5n)
 }
 
-it('a restored log has the same bytes, offsets and gaps, settings and group offsets', async () => {
+it('a restored log has the same bytes, offsets and gaps, settings and group offsets', MANY_PROCESSES, async () => {
   const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
   const plantctl = plantctlOf(topic)
   await fillOddly(topic)
@@ -126,7 +128,7 @@ async function backedUp(partitions = PARTITIONS, plants = 200) {
   return { topic, plantctl, folder, append: append.append }
 }
 
-it('a later backup adds what is new, in few files', async () => {
+it('a later backup adds what is new, in few files', MANY_PROCESSES, async () => {
   const { plantctl, folder, append } = await backedUp(1, 1)
   for (let n = 1n; n <= 16n; n++) {
     await append([newEvent(n, 1)])

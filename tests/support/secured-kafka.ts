@@ -14,6 +14,7 @@ import { clusterSettings } from '../../local/stores/kafka-cluster.ts'
 import { quietLog } from './quiet-log.ts'
 import { SECRET_MARK } from './secrets.ts'
 import { registerProcess } from './test-run.ts'
+import { EXPECTED } from './token-endpoint.ts'
 
 /** The password of every user that logs in with PLAIN. */
 export const PASSWORD = `a-password-${SECRET_MARK}`
@@ -82,7 +83,14 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
 
   /** Runs one of Kafka's own tools. */
   const configure = (...args: string[]) =>
-    promisify(execFile)(java, ['-cp', classpath, 'kafka.admin.ConfigCommand', '--bootstrap-server', brokers, ...args])
+    promisify(execFile)(java, [
+      '-cp',
+      classpath,
+      'org.apache.kafka.tools.ConfigCommand',
+      '--bootstrap-server',
+      brokers,
+      ...args,
+    ])
 
   return {
     dir,
@@ -186,5 +194,7 @@ function securitySettings(authority: ReturnType<typeof createAuthority>, dir: st
 
 const tokenSettings = (keysUrl: string) => ({
   'listener.name.sasl_ssl.sasl.oauthbearer.jwks.endpoint.url': keysUrl,
+  'listener.name.sasl_ssl.sasl.oauthbearer.expected.issuer': EXPECTED.issuer,
+  'listener.name.sasl_ssl.sasl.oauthbearer.expected.audience': EXPECTED.audience,
   'listener.name.sasl_ssl.oauthbearer.sasl.server.callback.handler.class': `${MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler`,
 })

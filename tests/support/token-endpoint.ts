@@ -6,6 +6,8 @@ import { SECRET_MARK } from './secrets.ts'
 const ALGORITHM = 'ES256'
 const KEY_ID = 'one'
 const KEYS_PATH = '/keys'
+/** What the brokers expect of a token: since Kafka 4.4 they do not start without both. */
+export const EXPECTED = { issuer: 'https://issuer.example', audience: 'kafka' }
 
 /** A server that grants signed tokens to one client by its secret, as an OIDC provider does, and publishes its key. */
 export async function startTokenEndpoint(clientId: string, { lifetimeS = 300 }: { lifetimeS?: number } = {}) {
@@ -17,6 +19,8 @@ export async function startTokenEndpoint(clientId: string, { lifetimeS = 300 }: 
     new SignJWT()
       .setProtectedHeader({ alg: ALGORITHM, kid: KEY_ID })
       .setSubject(clientId)
+      .setIssuer(EXPECTED.issuer)
+      .setAudience(EXPECTED.audience)
       .setIssuedAt()
       .setExpirationTime(`${lifetimeS} s`)
       .sign(privateKey)

@@ -277,7 +277,7 @@ it('a backup that is older than the read model is restored into another topic on
   expect(await plantctl('restore', '--from', folder, '--topic', 'x', '--partitions', '1')).toMatchObject({ code: 2 })
 })
 
-it.each([1, 7, 24])('a log of 3 partitions has the same plants in %d', async (partitions) => {
+it.each([1, 7, 24])('a log of 3 partitions has the same plants in %d', MANY_PROCESSES, async (partitions) => {
   const { plantctl, folder, append, topic } = await backedUp()
   await append([newEvent(5n, PARTITIONS), newEvent(1_001n, PARTITIONS)])
   await plantctl('backup', '--to', folder)

@@ -63,20 +63,18 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     plants.set(row.id, plant)
   }
 
-  async function ends() {
-    const found = await readKnownEnds(kafka, table, TABLE.lost)
-    for (const [partition, end] of found.ends.entries()) wanted[partition] ??= end
-    resolveIfReady()
-    return found
-  }
-
   function resolveIfReady(): void {
     const next = (partition: number) => after((reached.get(partition as Partition) ?? BEFORE_LOG).offset)
     if (wanted.every((end, partition) => end !== undefined && next(partition) >= end)) ready.resolve()
   }
 
   const follower = createFollower<TableRecord>({
-    ...{ kafka, topic: table, partitions, log, time: systemTime, ends, remedy: REMEDY, topicId: first.topicId },
+    ...{ kafka, topic: table, partitions, log, time: systemTime, remedy: REMEDY, topicId: first.topicId },
+    ends: () => readKnownEnds(kafka, table, TABLE.lost),
+    onEnds(ends) {
+      for (const [partition, end] of ends.entries()) wanted[partition] ??= end
+      resolveIfReady()
+    },
     ...{ minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS, haltsWhenRefused: true },
     groupId: groups.groupId,
     read: tableRecordReader(partitions),

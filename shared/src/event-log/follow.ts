@@ -41,6 +41,8 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
      * topic is not as required. `checkLedPartitions` unless given.
      */
     ends?(): Promise<KnownEnds>
+    /** Called whenever the ends are read: at each assignment, and by `ends`. */
+    onEnds?(ends: KnownEnds['ends']): void
     /** If true, `onHalt` is called when Kafka refuses the user; else the follower retries until Kafka accepts. */
     haltsWhenRefused?: boolean
     /** Called before the group is joined again: the next assignments find what is committed in it. */
@@ -132,6 +134,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     assertSameTopic(topicId, found.topicId, remedy)
     topicId ??= found.topicId
     updateEnds(found.ends)
+    options.onEnds?.(found.ends)
     return found.ends
   }
 

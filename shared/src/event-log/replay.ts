@@ -95,6 +95,10 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     ...(follows ? FOLLOWING : { ...REPLAY_FETCHES, onUndecodable }),
     checkpointOf: async (partition) => checkpoints.get(partition) as Checkpoint,
     onHalt: ended.reject,
+    onEnds(ends) {
+      if (!leavesOutLeaderless) return
+      for (const partition of remaining.keys()) if (ends[partition] === undefined) finish(partition)
+    },
     async onRecords(partition, records, next, from) {
       const range = remaining.get(partition)
       if (range === undefined) return next
@@ -127,26 +131,20 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     if (remaining.size === 0) ended.resolve()
   }
 
-  async function leaveOutLeaderless(): Promise<void> {
-    const ends = await follower.ends()
-    for (const partition of remaining.keys()) if (ends[partition] === undefined) finish(partition)
-  }
-
-  const leaders = repeat({
-    ...{ time, log, everyMs: CHECK_LEADERS_EVERY_MS, what: 'checking the leaders', onHalt: ended.reject },
-    task: async () => leavesOutLeaderless && leaveOutLeaderless(),
-  })
+  const common = { time, log, onHalt: ended.reject }
+  const leaders = leavesOutLeaderless
+    ? repeat({ ...common, everyMs: CHECK_LEADERS_EVERY_MS, task: follower.ends, what: 'checking the leaders' })
+    : undefined
   const abort = () => ended.reject(signal?.reason)
   signal?.addEventListener('abort', abort)
   try {
     signal?.throwIfAborted()
-    const led = leavesOutLeaderless ? leaveOutLeaderless() : Promise.resolve()
-    void led.then(() => remaining.size > 0 && follower.start(), ended.reject)
+    follower.start()
     await ended.promise
   } finally {
     watching.abort()
     signal?.removeEventListener('abort', abort)
-    await Promise.all([follower.close(), leaders.close()])
+    await Promise.all([follower.close(), leaders?.close()])
     await groups.deleteAll()
   }
 

@@ -190,18 +190,24 @@ function writeBatch(writer: ByteWriter, { messages, firstSequence = 0 }: Partiti
   writer.int16(producerEpoch)
   writer.int32(firstSequence)
   writer.int32(messages.length)
+  const sinceFirst = differenceTo(firstMs)
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as Message
-    writeRecord(writer, message, index, deltaMs(message.timestamp || nowMs, firstMs))
+    writeRecord(writer, message, index, sinceFirst(message.timestamp || nowMs))
   }
   writer.int32Before(checksummed, crc32c(writer.writtenFrom(checksummed)))
   writer.closeSize(start)
 }
 
-/** A bigint where a timestamp has more than 53 bits: some programs write nanoseconds. */
-function deltaMs(ms: Int64, firstMs: Int64): number | bigint {
-  const isRounded = Math.max(Math.abs(Number(ms)), Math.abs(Number(firstMs))) > Number.MAX_SAFE_INTEGER
-  return isRounded ? BigInt.asIntN(64, BigInt(ms) - BigInt(firstMs)) : Number(ms) - Number(firstMs)
+/** Subtracts the first timestamp of a batch; in bigints where one has more than 53 bits, as nanoseconds have. */
+function differenceTo(first: Int64): (ms: Int64) => number | bigint {
+  const firstNumber = Number(first)
+  const isRounded = (value: number) => Math.abs(value) > Number.MAX_SAFE_INTEGER
+  return (ms) => {
+    const number = Number(ms)
+    if (isRounded(number) || isRounded(firstNumber)) return BigInt.asIntN(64, BigInt(ms) - BigInt(first))
+    return number - firstNumber
+  }
 }
 
 /** As kafkajs finds them: by sorted texts, without the messages that have none. */

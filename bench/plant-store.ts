@@ -106,8 +106,8 @@ export async function openPlantStore(
       const pids = kinds.map(([kind, services]) => [kind, services.map(({ pid }) => pid)] as const)
       return { urls: loaded.map(({ url }) => url), processes: new Map([...pids, ...processes]) }
     },
-    /** Bytes of memory that Redis uses for everything that it stores. */
 
+    /** Bytes of memory that Redis uses for everything that it stores. */
     redisBytes: async () => Number(await redisInfo(redisUrl, 'memory', 'used_memory')),
 
     logEnds: async () => (await checkTopic(kafka, { topic, partitions })).ends,

@@ -82,8 +82,8 @@ const DERIVED: Record<string, (written: string) => string> = {
       const { name, presence, isLater } = field
       const others = isLater ? '; any other value is ignored' : '; `null` is invalid'
       return presence === 'required'
-        ? `| \`${name}\` | required | ${wordsOf(field)} |`
-        : `| \`${name}\` | optional | ${wordsOf(field)}${others} |`
+        ? `| \`${name}\` | required | ${inPayload(field)} |`
+        : `| \`${name}\` | optional | ${inPayload(field)}${others} |`
     }),
   ]),
 
@@ -91,9 +91,7 @@ const DERIVED: Record<string, (written: string) => string> = {
     fields
       .filter(({ presence }) => presence !== 'announced')
       .map(({ name, presence, schema }) => {
-        const { maxLength, enum: values } = schema as Limits
-        const text = `Unicode text of 0 to ${maxLength?.toLocaleString('en')} code points`
-        const value = values === undefined ? (maxLength === undefined ? 'any int64, exact' : text) : oneOf(values)
+        const value = wordsOf(schema, 'any int64, exact', (length) => `Unicode text of 0 to ${length} code points`)
         return `- \`${name}\`${presence === 'required' ? '' : ', optional'}: ${value}.`
       }),
   ),
@@ -104,7 +102,7 @@ type Limits = { maxLength?: number; enum?: string[]; description: string }
 /** The schema of a field in a payload. */
 function schemaOf(field: Field): object {
   const { maxLength, enum: values, description } = field.schema as Limits
-  const described = { description: `${description}: ${wordsOf(field)}.` }
+  const described = { description: `${description}: ${inPayload(field)}.` }
   const examples = field.examples.map(String)
   if (field.isLater) return { ...described, examples }
   if (values !== undefined) return { ...described, enum: values }
@@ -113,15 +111,16 @@ function schemaOf(field: Field): object {
 }
 
 /** The values of a field in a payload, in words. */
-function wordsOf({ schema }: Field): string {
-  const { maxLength, enum: values } = schema as Limits
-  if (values !== undefined) return oneOf(values)
-  if (maxLength === undefined) return 'a string: an int64 in canonical decimal, like the key'
-  return `a string of 0 to ${maxLength.toLocaleString('en')} Unicode code points`
+function inPayload({ schema }: Field): string {
+  const int64 = 'a string: an int64 in canonical decimal, like the key'
+  return wordsOf(schema, int64, (length) => `a string of 0 to ${length} Unicode code points`)
 }
 
-function oneOf(values: readonly string[]): string {
-  return `one of ${values.map((value) => `\`"${value}"\``).join(', ')}`
+/** The values of a field, in words: these for an integer, and for a text of at most this length. */
+function wordsOf(schema: Field['schema'], int64: string, text: (length: string) => string): string {
+  const { maxLength, enum: values } = schema as Limits
+  if (values !== undefined) return `one of ${values.map((value) => `\`"${value}"\``).join(', ')}`
+  return maxLength === undefined ? int64 : text(maxLength.toLocaleString('en'))
 }
 
 /** Replaces the lines between the markers of the fields. */

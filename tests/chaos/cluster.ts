@@ -34,7 +34,7 @@ export type ClusterOptions = {
   redis: RedisKind
   /** Belongs to this cluster alone: data, and logs. */
   dir: string
-  /** The name of a injected bug that api, projector and consumers have. */
+  /** The name of an injected bug that api, projector and consumers have. */
   bug: string | undefined
   /** The folder of another release, which the services start with. */
   former: string | undefined

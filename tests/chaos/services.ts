@@ -26,7 +26,7 @@ export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigt
   /** By the name of the client. */
   brokersOf(client: string): string
   topic: string
-  /** The name of a injected bug that all of them have. */
+  /** The name of an injected bug that all of them have. */
   bug: string | undefined
   /** The folder of another release, which the services start with. */
   former: string | undefined

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { InjectedBug } from './injected-bug.ts'
 import { FIRST_SEED, playAll, playApart } from './threads.ts'
 
-/** A injected bug must be caught within this number of seeds. */
+/** An injected bug must be caught within this number of seeds. */
 const SEEDS_FOR_BUGS = 20_000
 export const LIMIT_MS = 300_000
 

@@ -6,7 +6,7 @@ import { SECRET_MARK } from './secrets.ts'
 const ALGORITHM = 'ES256'
 const KEY_ID = 'one'
 const KEYS_PATH = '/keys'
-/** What the brokers expect of a token: since Kafka 4.4 they do not start without both. */
+/** The claims of a token that the brokers require. From Kafka 4.4 on they do not start without both. */
 export const EXPECTED = { issuer: 'https://issuer.example', audience: 'kafka' }
 
 /** A server that grants signed tokens to one client by its secret, as an OIDC provider does, and publishes its key. */

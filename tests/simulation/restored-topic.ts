@@ -16,6 +16,8 @@ const BATCH_BYTES = 700
 export function createTarget(partitions: number) {
   return {
     ...{ log: createKafkaLog(partitions), exists: false, isLatched: false, wasReleased: false },
+    /** True when a run has compared all of it, and sent the release, which may arrive after the run was killed. */
+    isCompared: false,
     groups: new Map<string, GroupOffsets>(),
     /** The writer of each partition that may have transactions. */
     writers: new Map<Partition, SimulatedProcess>(),
@@ -39,7 +41,10 @@ export async function send<T>(network: Network, process: SimulatedProcess, what:
   }
 }
 
-/** Connects a run of a restore with a topic; `onRelease` is called when the latch is lifted. */
+/**
+ * Connects a run of a restore with a topic; `onRelease` is called when the latch is lifted. Other programs write only
+ * while `isWriting`: what they write after the comparison no restore can notice.
+ */
 export function connectTarget(
   network: Network,
   process: SimulatedProcess,
@@ -52,7 +57,7 @@ export function connectTarget(
     if (base !== at) throw new PreconditionError(`partition ${partition}: another writer`)
   }
   return {
-    ...{ name: 'the topic', batchBytes: BATCH_BYTES, isWriting: () => isWriting },
+    ...{ name: 'the topic', batchBytes: BATCH_BYTES, isWriting: () => isWriting && !target.isCompared },
     open: () =>
       request('creation of the topic', () => {
         if (target.exists && !target.isLatched) throw new PreconditionError('the topic exists')
@@ -102,12 +107,14 @@ export function connectTarget(
       request('commit', () => {
         target.groups.set(groupId, new Map(offsets.map(({ partition, ...offset }) => [partition, offset])))
       }),
-    release: () =>
-      request('release of the topic', () => {
+    release() {
+      target.isCompared = true
+      return request('release of the topic', () => {
         target.isLatched = false
         target.wasReleased = true
         onRelease()
-      }),
+      })
+    },
   }
 }
 

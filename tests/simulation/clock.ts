@@ -13,7 +13,13 @@ type Timer = { at: number; process: SimulatedProcess; callback: (() => void) | u
 
 export type Clock = ReturnType<typeof createClock>
 
-/** Simulated time, which only the schedule advances. The timers of a process end with it. */
+/**
+ * As setTimeout of Node: it takes whole milliseconds, and counts them from the start of the turn of the event loop, so
+ * that a timer may fire before the monotonic clock has reached its time.
+ */
+const EARLY_MS = 1
+
+/** Simulated time, which only the schedule advances. The timers of a process end with it, and fire early. */
 export function createClock() {
   let now = 0
   let timers: Timer[] = []
@@ -24,7 +30,7 @@ export function createClock() {
       return {
         now: () => now,
         after(ms, callback) {
-          const timer: Timer = { at: now + Math.max(0, ms), process, callback }
+          const timer: Timer = { at: now + Math.max(0, ms - EARLY_MS), process, callback }
           timers.push(timer)
           return () => {
             timer.callback = undefined

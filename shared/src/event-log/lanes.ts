@@ -60,8 +60,8 @@ type PartitionQueue = {
   isInFlight: boolean
   /** The last attempt has failed. */
   isSuspect: boolean
-  /** No attempt starts before this time. */
-  notBefore: number
+  /** No attempt starts. Ended by a timer alone: it may fire before the clock has reached its time. */
+  isBackingOff: boolean
   backOff: BackOff
   /** Start of the first attempt since the last acknowledgement. */
   unacknowledgedSince: number | undefined
@@ -83,7 +83,7 @@ type Lane = { leader: number; channel: Channel; isBusy: boolean }
  */
 export function createLanes({ appender, partitions, time, log, limits = LANE_LIMITS }: LaneOptions) {
   const queues: PartitionQueue[] = allPartitions(partitions).map((partition) => ({
-    ...{ partition, entries: [], isInFlight: false, isSuspect: false, notBefore: 0 },
+    ...{ partition, entries: [], isInFlight: false, isSuspect: false, isBackingOff: false },
     ...{ backOff: createBackOff(RETRY), unacknowledgedSince: undefined, failure: undefined },
   }))
   const lanes = new Map<string, Lane>()
@@ -106,10 +106,9 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
 
   /** Starts a request in each free lane that has records. */
   function dispatch(): void {
-    const now = time.now()
     const due = new Map<Lane, PartitionQueue[]>()
     for (const queue of queues) {
-      if (queue.entries.length === 0 || queue.isInFlight || now < queue.notBefore) continue
+      if (queue.entries.length === 0 || queue.isInFlight || queue.isBackingOff) continue
       dropGivenUp(queue)
       const lane = laneOf(queue)
       if (lane === undefined) void waitForLeaders()
@@ -215,10 +214,12 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
       for (const entry of left) entry.isAlone = true
       return
     }
-    const retryInMs = queue.backOff.nextMs()
-    queue.notBefore = time.now() + retryInMs
+    queue.isBackingOff = true
     void appender.refreshLeaders()
-    void delay(time, retryInMs, closing.signal).then(dispatchSoon)
+    void delay(time, queue.backOff.nextMs(), closing.signal).then(() => {
+      queue.isBackingOff = false
+      dispatchSoon()
+    })
   }
 
   function acknowledge(queue: PartitionQueue, sent: readonly Entry[], base: Offset | undefined): void {

@@ -83,6 +83,10 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
       clock.advance(ms)
       await afterCallbacks()
     },
+    async advanceToTimer(): Promise<void> {
+      clock.advance(clock.untilNext() ?? 0)
+      await afterCallbacks()
+    },
     /** The requests: leader, lane, and the number of records in each partition. */
     sent: () =>
       requests.map(({ to, batches }) =>
@@ -157,6 +161,18 @@ describe('lanes', () => {
     await lanes.requests[1]?.answer([appendedAt(1)])
     await lanes.appendTo(P, Q)
     expect(lanes.sent().at(-1)).toBe('1 healthy P×1 Q×1')
+  })
+
+  it('a refused record is sent again without another one to wake its lane, by a timer that fires early', async () => {
+    const lanes = openLanes()
+    const [append] = await lanes.appendTo(P)
+    for (const request of [1, 2, 3]) {
+      await last(lanes).answer([refused('transient')])
+      await lanes.advanceToTimer()
+      expect(lanes.requests).toHaveLength(request + 1)
+    }
+    await last(lanes).answer([appendedAt(0)])
+    expect(append?.result()).toEqual({ is: 'appended', offset: 0 })
   })
 
   it('a refused batch is sent again record by record, and only the offending one fails', async () => {

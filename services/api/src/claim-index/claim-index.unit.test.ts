@@ -158,9 +158,9 @@ it('the tail rests after records of its own', async () => {
   const { append, advance, startRest } = openClaimIndex()
   append(newClaim(), 0)
   const rests = [await startRest(), await startRest()]
-  await advance(REST_MS - 1)
+  await advance(REST_MS - 2)
   expect(rests.map(({ continued }) => continued?.offset)).toEqual([undefined, undefined])
-  await advance(1)
+  await advance(2)
   expect(rests.map(({ continued }) => continued?.offset)).toEqual([0, 0])
 })
 
@@ -192,7 +192,7 @@ async function openShared() {
 it('while others write much the tail rests until a reading, and skips what the read model has', async () => {
   const { advance, startRest, project, bounds } = await openShared()
   const rest = await startRest()
-  await advance(READING_MS - 1)
+  await advance(READING_MS - 2)
   expect(rest.continued).toBeUndefined()
   const checkpoint = await project(9_000)
   expect([rest.continued, bounds()]).toEqual([checkpoint, [9_001, 9_001]])

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { exampleBody, PLANT_EXAMPLES } from '@plant-store/shared/plant/plant.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { createRandom, pick, type Random } from '../simulation/random.ts'
 import { TOPIC } from './cluster.ts'
@@ -72,7 +73,9 @@ export function startClients(apis: readonly Api[], history: History, { seed, rat
 
   async function create(api: Api, id: number, name: string, key?: string): Promise<Response | undefined> {
     const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) }
-    const init = { method: 'POST', headers, body: JSON.stringify({ id, name }) }
+    // With a key, a retry at a release that does not accept a field yet would be another event.
+    const plant = key === undefined ? { ...PLANT_EXAMPLES.full, name } : { name }
+    const init = { method: 'POST', headers, body: exampleBody(plant, BigInt(id)) }
     const { result, requested } = await timed(api, () => send(api, '/plants', init))
     const asked = { kind: 'create', id, partition: partitionOfId(id), name, keyed: key !== undefined } as const
     history.add({ ...asked, ...requested, ...outcomeOf(result) })

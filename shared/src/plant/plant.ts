@@ -45,8 +45,8 @@ export const { copyOf: plantOf, textsOf, textLengthOf, examples: PLANT_EXAMPLES 
 export const { copyOf: acceptedOf } = fieldsOf<Omit<NewPlant, 'id'>>(acceptedFields(FIELDS))
 
 /** A plant to create, as JSON. */
-export function exampleBody(plant: Plant): string {
+export function exampleBody(plant: Plant, id = 1n): string {
   const jsonOf = (value: unknown) => (typeof value === 'bigint' ? value.toString() : JSON.stringify(value))
-  const members = Object.entries({ id: 1n, ...plant }).map(([name, value]) => `"${name}":${jsonOf(value)}`)
+  const members = Object.entries({ id, ...plant }).map(([name, value]) => `"${name}":${jsonOf(value)}`)
   return `{${members.join()}}`
 }

@@ -408,8 +408,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'each.checkpoint = Infinity as Offset',
   ]),
   rare(109, 'a failed look-up counts as an absent id', LOOK_UPS, [
-    '      failure = err\n      return batch\n',
-    '      failure = err\n      for (const { resolve } of batch) resolve({ entry: undefined, checkpoint: Infinity as Offset })\n      return []\n',
+    'void suspect(partition, error).failed.push(each)',
+    'resolve({ entry: undefined, checkpoint: Infinity as Offset })',
   ]),
   bug('the checkpoint of the look-up is forgotten', CREATE, [
     'partition, checkpoint: absent.checkpoint }',

@@ -1,5 +1,6 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
+import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { SimulatedProcess } from './clock.ts'
@@ -16,7 +17,7 @@ import {
 
 export const FOLD_VERSION = 1
 
-export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'list' | 'meta' | 'apply'>
+export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'lookUpEach' | 'list' | 'meta' | 'apply'>
 
 /** Like read-model.ts. */
 export function refuse(fold: number | undefined, partitions: number | undefined, server: RedisServer): void {
@@ -33,17 +34,24 @@ export function connectReadModel(
   onApplied: () => void,
 ): SimulatedReadModel {
   const keysOf = (partition: Partition) => process.redis.partitions[partition] as PartitionKeys
-  return {
-    lookUp: (requests) =>
-      network.call(
-        process,
-        `look-up of ${requests.flatMap(({ ids }) => ids as readonly PlantId[]).join(', ')}`,
-        requests.map(
-          ({ partition, ids }) =>
-            () =>
-              lookUpScript(keysOf(partition), ids),
-        ),
+  const lookUp: SimulatedReadModel['lookUp'] = (requests) =>
+    network.call(
+      process,
+      `look-up of ${requests.flatMap(({ ids }) => ids as readonly PlantId[]).join(', ')}`,
+      requests.map(
+        ({ partition, ids }) =>
+          () =>
+            lookUpScript(keysOf(partition), ids),
       ),
+    )
+  return {
+    lookUp,
+
+    lookUpEach: (requests) =>
+      requests.map(async (request) => {
+        const [found] = await lookUp([request])
+        return found as PartitionLookUp
+      }),
 
     list: (requests) =>
       network.call(

@@ -12,6 +12,8 @@ import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './sta
  */
 export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | EntryError | undefined)[] }
 
+type LookUpRequest = { partition: Partition; ids: readonly PlantId[] }
+
 export type PartitionMeta = {
   checkpoint: Checkpoint
   plants: number
@@ -24,20 +26,24 @@ export function createLookUp(redis: RedisClient, { topic, partitions }: { topic:
   const pointers = allPartitions(partitions).map((partition) => livePointer(topic, partition))
   const pointer = (partition: Partition) => pointers[partition] as string
 
+  /** Looks up ids of any number of partitions in one round trip, with a promise for each. It is read atomically. */
+  function lookUpEach(requests: readonly LookUpRequest[]): Promise<PartitionLookUp>[] {
+    const replies = callTogether(redis, requests, (target, { partition, ids }) =>
+      target.plantsLookUpBuffer(pointer(partition), ...ids.map(String)),
+    )
+    return replies.map(async (reply, index) => {
+      const found: (Buffer | null)[] = await reply
+      const entries = (requests[index] as LookUpRequest).ids.map((id, at) => readEntry(id, found[at + 1]))
+      return { checkpoint: offsetOf(String(found[0])), entries }
+    })
+  }
+
   return {
     pointer,
+    lookUpEach,
 
-    /** Looks up ids of any number of partitions in one round trip. Each partition is read atomically. */
-    async lookUp(requests: readonly { partition: Partition; ids: readonly PlantId[] }[]): Promise<PartitionLookUp[]> {
-      const replies = await callTogether(redis, requests, (target, { partition, ids }) =>
-        target.plantsLookUpBuffer(pointer(partition), ...ids.map(String)),
-      )
-      return requests.map(({ ids }, index) => {
-        const found = replies[index] as (Buffer | null)[]
-        const entries = ids.map((id, at) => readEntry(id, found[at + 1]))
-        return { checkpoint: offsetOf(String(found[0])), entries }
-      })
-    },
+    /** As `lookUpEach`, all or none. */
+    lookUp: (requests: readonly LookUpRequest[]): Promise<PartitionLookUp[]> => Promise.all(lookUpEach(requests)),
 
     /**
      * The checkpoint and counts of the live generation of a partition. Throws a PreconditionError for a generation of a

@@ -72,15 +72,19 @@ describe('looking up', () => {
     ])
   })
 
-  it('fails as a whole when one partition cannot be read', async () => {
+  it('fails as a whole when one partition cannot be read, unless each is looked up by itself', async () => {
     const { topic, readModel, redis } = await openReadModel()
-    await add(readModel, P, BEFORE_LOG, claimAt(0))
+    const claim = claimAt(0)
+    await add(readModel, P, BEFORE_LOG, claim)
     await redis.lpush(pointerOf(topic, 1 as Partition), 'not a pointer')
     const lookUps = [
       { partition: P, ids: [ID] },
       { partition: 1 as Partition, ids: [ID] },
     ]
     await expect(readModel.lookUp(lookUps)).rejects.toThrow(/WRONGTYPE/)
+    const [found, failed] = readModel.lookUpEach(lookUps)
+    await expect(failed).rejects.toThrow(/WRONGTYPE/)
+    await expect(found).resolves.toEqual({ checkpoint: 0, entries: [claim] })
   })
 })
 

@@ -51,10 +51,10 @@ export function createReadModel(settings: ReadModelSettings, log: Log, patience?
 
     /** Reads any number of spans of at most 1,000 plants each, in one round trip. Each span is read atomically. */
     async list(spans: readonly PartitionSpan[]): Promise<ListedSpan[]> {
-      const found = await callTogether(redis, spans, (target, { partition, from, count }) =>
+      const found = callTogether(redis, spans, (target, { partition, from, count }) =>
         target.plantsListBuffer(pointer(partition), from, count),
       )
-      return found.map(listedSpan)
+      return (await Promise.all(found)).map(listedSpan)
     },
 
     /**

@@ -53,7 +53,7 @@ export function createRedisProblems(place: Place, log: Log) {
   }
 }
 
-/** The methods, which reject with explained errors; those that return no promise and no iterable stay as they are. */
+/** The methods, which reject with explained errors; those that return neither promises nor an iterable stay as they are. */
 export function withExplainedErrors<T extends object>(methods: T, explained: (error: unknown) => unknown): T {
   async function* iterate(items: AsyncIterable<unknown>) {
     try {
@@ -62,7 +62,8 @@ export function withExplainedErrors<T extends object>(methods: T, explained: (er
       throw explained(error)
     }
   }
-  const explain = (returned: unknown) => {
+  const explain = (returned: unknown): unknown => {
+    if (Array.isArray(returned)) return returned.map(explain)
     if (returned instanceof Promise) {
       return returned.catch((error: unknown) => {
         throw explained(error)

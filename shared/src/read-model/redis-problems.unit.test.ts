@@ -96,19 +96,21 @@ describe('an error of Redis', () => {
   })
 })
 
-it('calls and iterations reject with the explained error, and its cause', async () => {
+it('calls, each of several, and iterations reject with the explained error, and its cause', async () => {
   const fail = async () => Promise.reject(new Error('raw'))
   const methods = {
     call: fail,
+    callEach: () => [fail()],
     async *iterate() {
       yield 1
       await fail()
     },
     value: () => 7,
   }
-  const { call, iterate, value } = withExplainedErrors(methods, (cause) => new Error('explained', { cause }))
+  const { call, callEach, iterate, value } = withExplainedErrors(methods, (cause) => new Error('explained', { cause }))
   const expected = expect.objectContaining({ message: 'explained', cause: new Error('raw') })
   await expect(call()).rejects.toEqual(expected)
+  await expect(callEach()[0]).rejects.toEqual(expected)
   const items = iterate()
   expect(await items.next()).toEqual({ value: 1, done: false })
   await expect(items.next()).rejects.toEqual(expected)

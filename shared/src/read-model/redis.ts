@@ -243,23 +243,24 @@ export function sendTogether(redis: RedisClient): void {
 
 /**
  * Makes one call for each request, in one round trip; to a cluster, in one to each of its masters. Each request may be
- * for another partition. Rejects when one of the calls fails.
+ * for another partition, and has a promise of its own.
  */
-export async function callTogether<Request, Reply>(
+export function callTogether<Request, Reply>(
   redis: RedisClient,
   requests: readonly Request[],
   call: (target: RedisClient | ChainableCommander, request: Request) => Promise<Reply> | ChainableCommander,
-): Promise<Reply[]> {
+): Promise<Reply>[] {
   if (redis instanceof Cluster) {
     // Its pipelines are for one node only.
     sendTogether(redis)
-    return Promise.all(requests.map((request) => call(redis, request) as Promise<Reply>))
+    return requests.map((request) => call(redis, request) as Promise<Reply>)
   }
   const pipeline = redis.pipeline()
   for (const request of requests) void call(pipeline, request)
-  const replies = (await pipeline.exec()) ?? []
-  return replies.map(([error, reply]) => {
-    if (error !== null) throw error
+  const replies = pipeline.exec()
+  return requests.map(async (_, index) => {
+    const [error, reply] = (await replies)?.[index] ?? []
+    if (error) throw error
     return reply as Reply
   })
 }

@@ -29,7 +29,7 @@ type Tail = Pick<
 >
 
 export type ClaimIndexOptions = {
-  readModel: Pick<ReadModel, 'meta' | 'lookUp'>
+  readModel: Pick<ReadModel, 'meta' | 'lookUpEach'>
   /** Creates a follower of the log that feeds the sink. */
   follow(sink: RecordSink): Tail
   log: Log
@@ -77,7 +77,6 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     readModel,
     window,
     time,
-    log,
     waits,
     onSlow: wakeTail,
     readModelDecides: () => isLogShared,

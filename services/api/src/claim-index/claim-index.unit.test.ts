@@ -36,9 +36,9 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES } = {}) {
   const claimIndex = createClaimIndex({
     readModel: {
       meta: async () => ({ checkpoint: readModelAt }) as PartitionMeta,
-      async lookUp(requests) {
+      lookUpEach(requests) {
         asked.push(requests.reduce((sum, { ids }) => sum + ids.length, 0))
-        return requests.map(({ ids }) => ({ checkpoint: readModelAt.offset, entries: ids.map(() => undefined) }))
+        return requests.map(async ({ ids }) => ({ checkpoint: readModelAt.offset, entries: ids.map(() => undefined) }))
       },
     },
     follow(given) {

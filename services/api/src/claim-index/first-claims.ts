@@ -4,11 +4,9 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
-import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
-import { type Found, type LookUp, lookUpTogether } from './look-up-together.ts'
+import { type EachLookUp, type Found, type LookUp, lookUpTogether } from './look-up-together.ts'
 
 /** A create that waits for the first claim of its id. */
 export type Awaited = { id: PlantId; eventId: EventId; partition: Partition; checkpoint: Offset }
@@ -27,10 +25,9 @@ export const FIRST_CLAIM_WAITS = {
 const LOOK_UP_AFTER = 1 / 8
 
 export type FirstClaimsOptions = {
-  readModel: Pick<ReadModel, 'lookUp'>
+  readModel: EachLookUp
   window(partition: Partition): WindowReader
   time: Time
-  log: Log
   waits?: typeof FIRST_CLAIM_WAITS
   /** Called repeatedly while a create has waited for longer than `slowMs`. */
   onSlow(): void
@@ -52,11 +49,10 @@ type Waiting = Awaited & {
  * not decide: together with the ids of new creates, and after 10 ms without such a look-up.
  */
 export function createFirstClaims(options: FirstClaimsOptions) {
-  const { readModel, window, time, log, waits = FIRST_CLAIM_WAITS, onSlow, readModelDecides } = options
+  const { readModel, window, time, waits = FIRST_CLAIM_WAITS, onSlow, readModelDecides } = options
   const waiting = new TransientMap<PlantId, Waiting>()
   /** Those that the read model is asked for. */
   const askedFor = new Set<Waiting>()
-  let askedAt = time.now()
   let isRunning = false
 
   function end(each: Waiting): void {
@@ -75,7 +71,9 @@ export function createFirstClaims(options: FirstClaimsOptions) {
         lookedForSlowAt = time.now()
         askForSlow()
       }
-      if (askedFor.size > 0 && time.now() - askedAt >= waits.lookUpEveryMs) await ask()
+      const due = askedUntil(time.now() - waits.lookUpEveryMs, waits.lookUpMaxIds)
+      // Not awaited: a partition whose part of Redis hangs delays no other.
+      if (due.length > 0) void lookUpTogether(readModel, due)
     }
     isRunning = false
   }
@@ -87,30 +85,30 @@ export function createFirstClaims(options: FirstClaimsOptions) {
     if (slow.length > 0) onSlow()
   }
 
-  async function ask(): Promise<void> {
-    try {
-      const due = asked()
-      if (due.length > 0) await lookUpTogether(readModel, due)
-    } catch (err) {
-      log.debug({ err }, 'looking up the creates that wait for their first claim failed; trying again')
-      onSlow()
-      await delay(time, waits.lookUpRetryMs)
-    }
-  }
-
-  /** The look-ups of up to `max` of the creates that the window does not decide and whose time has come. */
-  function asked(max = waits.lookUpMaxIds): LookUp[] {
-    const now = time.now()
-    if (max > 0) askedAt = now
+  /** The look-ups of up to `max` of the creates that the window does not decide and whose time has come by `until`. */
+  function askedUntil(until: number, max: number, isWanted: (partition: Partition) => boolean = () => true): LookUp[] {
     return askedFor
       .values()
-      .filter(({ lookUpAt }) => lookUpAt <= now)
+      .filter(({ lookUpAt, partition }) => lookUpAt <= until && isWanted(partition))
       .take(max)
-      .map((each) => {
-        each.lookUpAt = now + LOOK_UP_AFTER * (now - each.since)
-        return { partition: each.partition, id: each.id, resolve: (found: Found) => answer(each, found) }
-      })
+      .map(lookUpOf)
       .toArray()
+  }
+
+  function lookUpOf(each: Waiting): LookUp {
+    each.lookUpAt = Number.POSITIVE_INFINITY
+    return {
+      ...{ partition: each.partition, id: each.id },
+      found(found) {
+        const now = time.now()
+        each.lookUpAt = now + LOOK_UP_AFTER * (now - each.since)
+        answer(each, found)
+      },
+      failed() {
+        each.lookUpAt = time.now() + waits.lookUpRetryMs
+        onSlow()
+      },
+    }
   }
 
   function answer(each: Waiting, { entry, checkpoint }: Found): void {
@@ -140,13 +138,16 @@ export function createFirstClaims(options: FirstClaimsOptions) {
       if (!isRunning) void run()
       return {
         undecided: () => {
-          if (!each.hasEnded && readModelDecides()) askedFor.add(each)
+          if (each.hasEnded || !readModelDecides()) return
+          each.lookUpAt = time.now()
+          askedFor.add(each)
         },
         end: () => end(each),
       }
     },
 
-    asked,
+    /** The look-ups of up to `max` of the creates whose time has come, of such partitions. */
+    asked: (max: number, isWanted: (partition: Partition) => boolean) => askedUntil(time.now(), max, isWanted),
 
     /** Takes a claim that was added to the window. Returns whether it is the event of a create that waits. */
     seen({ id, eventId }: Claim): boolean {

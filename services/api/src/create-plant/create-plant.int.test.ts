@@ -83,11 +83,13 @@ async function openCreation(stores: Stores = {}) {
   }
   const lookUps = { failed: 0 }
   const countedReadModel = {
-    lookUp: (requests: Parameters<typeof readModel.lookUp>[0]) =>
-      readModel.lookUp(requests).catch((error: unknown) => {
-        lookUps.failed++
-        throw error
-      }),
+    lookUpEach: (requests: Parameters<typeof readModel.lookUpEach>[0]) =>
+      readModel.lookUpEach(requests).map((found) =>
+        found.catch((error: unknown) => {
+          lookUps.failed++
+          throw error
+        }),
+      ),
   }
   const common = { log: quietLog, time: systemTime }
   const lanes = createLanes({ ...common, appender: counted, partitions: PARTITIONS })
@@ -276,6 +278,26 @@ describe('creating a plant beside an unreadable entry of the read model', () => 
     expect(outcomes[0]).toEqual({ is: 'notWritten', cause: expect.any(EntryError) })
     expect(new Set(kindsOf(outcomes.slice(1)))).toEqual(new Set(['created']))
     expect(await eventIdsInLog(store)).toHaveLength(ids.length - 1)
+  })
+})
+
+describe('creating a plant in a partition that the read model cannot read', () => {
+  it('waits until it can, and delays no create of the others', async () => {
+    const store = await openCreation()
+    const redis = openRedis()
+    const all = Array.from({ length: 40 }, (_, n) => store.random(BigInt(n)))
+    const byPartition = Map.groupBy(all, ({ plant, eventId }) => plantCreated(plant, eventId, PARTITIONS).partition)
+    const [unread = [], ...others] = allPartitions(PARTITIONS).map((partition) => byPartition.get(partition) ?? [])
+    const pointer = pointerOf(store.topic, 0 as Partition)
+    await redis.lpush(pointer, 'not a pointer')
+
+    const waiting = unread.map((each) => store.creation.create(each))
+    for (const each of others.flat()) expect((await store.creation.create(each)).is).toBe('created')
+    expect(store.lookUps.failed).toBeGreaterThan(0)
+    expect(await Promise.race([...waiting, undefined])).toBeUndefined()
+
+    await redis.del(pointer)
+    expect(kindsOf(await Promise.all(waiting))).toEqual(unread.map(() => 'created'))
   })
 })
 

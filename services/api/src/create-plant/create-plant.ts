@@ -14,11 +14,11 @@ import {
 } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { firstClaimOf, type Verdict, verdict } from '@plant-store/shared/protocol/coverage.ts'
-import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
+import type { EachLookUp } from '../claim-index/look-up-together.ts'
 import type { CreateSpan, CreateTracing } from './create-span.ts'
 import { createDeadlines, type Deadline } from './deadline.ts'
 import { createLookUps } from './look-ups.ts'
@@ -81,7 +81,7 @@ export type PlantCreation = ReturnType<typeof createPlantCreation>
  * alone decides nothing, and a lost one changes nothing.
  */
 export function createPlantCreation(
-  readModel: Pick<ReadModel, 'lookUp'>,
+  readModel: EachLookUp,
   lanes: Lanes,
   claimIndex: ClaimIndex,
   options: CreationOptions,
@@ -105,7 +105,7 @@ export function createPlantCreation(
       own.bytes >= limits.maxQueuedBytes - queued.bytes || own.records >= limits.maxQueuedRecords - queued.records
     return (
       queued.bytes >= limits.maxQueuedBytes ||
-      Math.max(lookUps.waitedMs(), inLaneMs) >= limits.maxQueueAgeMs ||
+      Math.max(lookUps.waitedMs(partition), inLaneMs) >= limits.maxQueueAgeMs ||
       (inLaneMs >= SLOW_PARTITION_MS && leavesNoRoom)
     )
   }
@@ -210,7 +210,7 @@ export function createPlantCreation(
   ): Promise<Resolution | { is: 'absent'; checkpoint: Offset }> {
     for (let isRepeated = false; ; ) {
       const found = await lookUps.find(partition, id, deadline)
-      if (found === undefined) return { is: 'notWritten', cause: lookUps.failure() }
+      if (found === undefined) return { is: 'notWritten', cause: lookUps.failure(partition) }
       const { entry, checkpoint } = found
       if (entry instanceof EntryError) {
         log.warn({ err: entry }, 'an entry of the read model is unreadable; nothing was written for its id')

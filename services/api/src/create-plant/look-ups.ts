@@ -1,9 +1,9 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { messageOf } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
-import { type Found, type LookUp, lookUpTogether } from '../claim-index/look-up-together.ts'
+import { type EachLookUp, type Found, type LookUp, lookUpTogether } from '../claim-index/look-up-together.ts'
 import type { Deadline } from './deadline.ts'
 
 /**
@@ -15,40 +15,75 @@ const RETRY_MS = 50
 
 type Waiting = LookUp & { deadline: Deadline; since: number }
 
+/** Look-ups that share round trips, one at a time. */
+type Queue = {
+  waiting: Waiting[]
+  /** Those of the round trip in flight that have failed. */
+  failed: Waiting[]
+  isRunning: boolean
+  failure?: unknown
+}
+
+const newQueue = (waiting: Waiting[] = []): Queue => ({ waiting, failed: [], isRunning: false })
+
 export type LookUpOptions = {
   time: Time
   log: Log
   maxBatchIds: number
   /** Resolves when an append ends; at once while none is in flight. */
   appendEnded(): Promise<void>
-  /** Up to `max` other look-ups, which share the round trip. If it fails, they are not repeated here. */
-  others(max: number): readonly LookUp[]
+  /** Up to `max` other look-ups, of such partitions, which share the round trip. They are not repeated here. */
+  others(max: number, isWanted: (partition: Partition) => boolean): readonly LookUp[]
 }
 
 /**
  * Looks up ids in the read model, one round trip at a time for all that arrived during the one before. It is repeated
- * until the read model responds, as it does soon after a failover, or all deadlines have passed.
+ * until the read model responds, as it does soon after a failover, or all deadlines have passed. A partition whose last
+ * look-up failed has round trips of its own: it delays no other.
  */
-export function createLookUps(
-  readModel: Pick<ReadModel, 'lookUp'>,
-  { time, log, maxBatchIds, appendEnded, others }: LookUpOptions,
-) {
-  let waiting: Waiting[] = []
-  let isRunning = false
-  let failure: unknown
+export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, appendEnded, others }: LookUpOptions) {
+  const healthy = newQueue()
+  const suspects = new Map<Partition, Queue>()
 
-  async function run(): Promise<void> {
+  function add(each: Waiting): void {
+    const queue = suspects.get(each.partition) ?? healthy
+    queue.waiting.push(each)
+    start(queue)
+  }
+
+  function start(queue: Queue): void {
+    if (queue.isRunning) return
+    queue.isRunning = true
+    void run(queue)
+  }
+
+  async function run(queue: Queue): Promise<void> {
     // A microtask later, so that look-ups which arrive together share a round trip.
     await Promise.resolve()
-    while (waiting.length > 0) {
+    while (hasWaiting(queue)) {
+      if (queue !== healthy) await delay(time, RETRY_MS)
       const startedAt = time.now()
-      const batch = waiting.splice(0, maxBatchIds)
-      const left = await lookUp(batch)
-      waiting = [...left, ...waiting].filter(({ deadline }) => !deadline.isOver)
-      if (left.length > 0) await delay(time, RETRY_MS)
-      else if (batch.length > 1) await pause(startedAt)
+      const batch = queue.waiting.splice(0, maxBatchIds)
+      await lookUpTogether(readModel, queue === healthy ? [...batch, ...more(maxBatchIds - batch.length)] : batch)
+      if (queue === healthy && batch.length > 1) await pause(startedAt)
     }
-    isRunning = false
+    queue.isRunning = false
+  }
+
+  /** Those that failed come before those that have arrived since. */
+  function hasWaiting(queue: Queue): boolean {
+    queue.waiting = [...queue.failed.splice(0), ...queue.waiting].filter(({ deadline }) => !deadline.isOver)
+    return queue.waiting.length > 0
+  }
+
+  function more(max: number): LookUp[] {
+    return others(max, (partition) => !suspects.has(partition)).map((each) => ({
+      ...each,
+      failed(error) {
+        suspect(each.partition, error)
+        each.failed(error)
+      },
+    }))
   }
 
   async function pause(startedAt: number): Promise<void> {
@@ -59,39 +94,50 @@ export function createLookUps(
     cancel()
   }
 
-  /** Returns the look-ups that failed. */
-  async function lookUp(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
-    try {
-      await lookUpTogether(readModel, [...batch, ...others(maxBatchIds - batch.length)])
-      failure = undefined
-      return []
-    } catch (err) {
-      // One line for all attempts.
-      if (failure === undefined) log.warn({ err }, 'the look-up in the read model failed; trying again')
-      failure = err
-      return batch
+  function suspect(partition: Partition, error: unknown): Queue {
+    const others = [...suspects.values()]
+    const queue = suspects.get(partition) ?? newQueue(healthy.waiting.filter((each) => each.partition === partition))
+    if (!others.includes(queue)) {
+      // One line for all attempts, and for all partitions that fail for the same reason.
+      if (others.every(({ failure }) => messageOf(failure) !== messageOf(error)))
+        log.warn({ err: error, partition }, 'the look-up in the read model failed; trying again')
+      healthy.waiting = healthy.waiting.filter((each) => each.partition !== partition)
+      suspects.set(partition, queue)
+      start(queue)
     }
+    queue.failure = error
+    return queue
+  }
+
+  function recovered(partition: Partition): void {
+    const queue = suspects.get(partition)
+    suspects.delete(partition)
+    for (const each of queue?.waiting.splice(0) ?? []) add(each)
   }
 
   return {
     /** Resolves with undefined when the deadline passes. */
     find(partition: Partition, id: PlantId, deadline: Deadline): Promise<Found | undefined> {
       const { promise, resolve } = deadline.withResolvers<Found>()
-      waiting.push({ partition, id, deadline, since: time.now(), resolve })
-      if (!isRunning) {
-        isRunning = true
-        void run()
+      const each: Waiting = {
+        ...{ partition, id, deadline, since: time.now() },
+        found(found) {
+          if (suspects.size > 0) recovered(partition)
+          resolve(found)
+        },
+        failed: (error) => void suspect(partition, error).failed.push(each),
       }
+      add(each)
       return promise
     },
 
-    /** The time that the oldest look-up has waited, in milliseconds; 0 without one. */
-    waitedMs(): number {
-      const oldest = waiting.find(({ deadline }) => !deadline.isOver)
+    /** The time that the oldest look-up before a new one of the partition has waited, in ms; 0 without one. */
+    waitedMs(partition: Partition): number {
+      const oldest = (suspects.get(partition) ?? healthy).waiting.find(({ deadline }) => !deadline.isOver)
       return oldest === undefined ? 0 : time.now() - oldest.since
     },
 
-    /** The error of the last round trip, if it failed. */
-    failure: () => failure,
+    /** The error of the last look-up of the partition, if it failed. */
+    failure: (partition: Partition) => suspects.get(partition)?.failure,
   }
 }

@@ -76,6 +76,8 @@ export function createSimulatedAppender(
   return {
     leaderOf: (partition) => known[partition],
 
+    noLeader: () => ({ is: 'refused', why: 'transient', cause: new AppendRefused('no leader') }),
+
     async refreshLeaders() {
       const [leaders] = await network.call(process, 'read of the leaders', [brokers.leaders]).catch(() => [])
       known = leaders ?? known

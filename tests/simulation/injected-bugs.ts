@@ -382,8 +382,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '      entry.resolve',
   ]),
   bug("a create in flight at its deadline is 'not written'", LANES, [
-    'return entry.isInFlight || entry.mayBeWritten',
-    'return entry.mayBeWritten',
+    'if (entry.isInFlight || entry.mayBeWritten) return',
+    'if (entry.mayBeWritten) return',
   ]),
   bug("a refusal after an attempt without an outcome is 'not written'", LANES, [
     'if (!isForGood || entry.mayBeWritten) return false',

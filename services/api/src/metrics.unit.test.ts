@@ -15,7 +15,8 @@ const batches = new Map([
 /** The observed appender of a broker that responds to a request when the test says so. */
 function observedAppender(metrics: ReturnType<typeof createMetrics>) {
   const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
-  const appender = { leaderOf: () => 1, refreshLeaders: async () => {}, send: () => promise }
+  const noLeader = () => expect.unreachable('it has a leader')
+  const appender = { leaderOf: () => 1, noLeader, refreshLeaders: async () => {}, send: () => promise }
   return { send: () => addApiMetrics(metrics).observeAppends(appender).send(1, 'healthy', batches), respond: resolve }
 }
 

@@ -12,7 +12,6 @@ const ACKS_ALL = -1
 /** Less than the time limit of a request, so that the response reports which partitions are acknowledged. */
 const PRODUCE_TIMEOUT_MS = 4_000
 const UNREACHABLE = 'Kafka cannot be reached: check that the brokers run and KAFKA_BROKERS'
-const NO_LEADER = 'the partition has no known leader: check that the brokers run'
 
 const { createErrorFromCode } = kafkajsModule('src/protocol/error.js')
 
@@ -24,6 +23,11 @@ export class AppendRefused extends Error {
 }
 
 export type Refusal = { is: 'refused'; why: RefusalKind; cause: AppendRefused }
+
+const NO_LEADER: Refusal = {
+  ...{ is: 'refused', why: 'transient' },
+  cause: new AppendRefused('the partition has no known leader: check that the brokers run'),
+}
 
 /** The result of one attempt for the records of one partition. */
 export type AppendResult =
@@ -77,6 +81,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
   }
 
   const leaderOf = (partition: Partition) => leaders.leaderOf(partition)
+  const noLeader = (): Refusal => problem ?? NO_LEADER
 
   async function send(
     leader: number,
@@ -102,9 +107,8 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     const batches = Map.groupBy(records, ({ partition }) => partition)
     if (mayBeStale || [...batches.keys()].some((partition) => leaderOf(partition) === undefined)) await refreshLeaders()
     const sends = [...Map.groupBy(batches, ([partition]) => leaderOf(partition))].map(async ([leader, ofLeader]) => {
-      if (leader !== undefined) return [...(await send(leader, 'healthy', new Map(ofLeader))).values()]
-      const refusal: Refusal = { is: 'refused', why: 'transient', cause: new AppendRefused(NO_LEADER) }
-      return [problem ?? refusal]
+      if (leader === undefined) return [noLeader()]
+      return [...(await send(leader, 'healthy', new Map(ofLeader))).values()]
     })
     return (await Promise.all(sends)).flat()
   }
@@ -119,7 +123,10 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     /** The node id of the broker that leads the partition by the newest metadata; undefined if none is known. */
     leaderOf,
 
-    /** Requests metadata. All callers share one request. Never rejects: an append without a leader says why. */
+    /** Why no leader is known, by the newest request of metadata. */
+    noLeader,
+
+    /** Requests metadata. All callers share one request. Never rejects: `noLeader` says why it failed. */
     refreshLeaders,
 
     /** The quota of Kafka that delays appends, with the remedy; empty when none does. */

@@ -31,7 +31,7 @@ export type Append = {
 }
 
 export type LaneOptions = {
-  appender: Pick<Appender, 'leaderOf' | 'refreshLeaders' | 'send'>
+  appender: Pick<Appender, 'leaderOf' | 'noLeader' | 'refreshLeaders' | 'send'>
   partitions: number
   time: Time
   log: Log
@@ -111,7 +111,7 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
       if (queue.entries.length === 0 || queue.isInFlight || queue.isBackingOff) continue
       dropGivenUp(queue)
       const lane = laneOf(queue)
-      if (lane === undefined) void waitForLeaders()
+      if (lane === undefined) waitForLeader(queue)
       else if (!lane.isBusy && queue.entries.length > 0) due.set(lane, [...(due.get(lane) ?? []), queue])
     }
     for (const [lane, inLane] of due) void send(lane, inLane)
@@ -130,6 +130,12 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
     const lane = lanes.get(key) ?? { leader, channel, isBusy: false }
     lanes.set(key, lane)
     return lane
+  }
+
+  function waitForLeader(queue: PartitionQueue): void {
+    queue.unacknowledgedSince ??= time.now()
+    noteFailure(queue, queue.entries.length, appender.noLeader())
+    void waitForLeaders()
   }
 
   async function waitForLeaders(): Promise<void> {
@@ -284,7 +290,9 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
         written: promise,
         giveUp() {
           entry.isGivenUp = true
-          return entry.isInFlight || entry.mayBeWritten ? { is: 'unknown' } : { is: 'notWritten', cause: entry.refusal }
+          if (entry.isInFlight || entry.mayBeWritten) return { is: 'unknown' }
+          const { failure } = queue
+          return { is: 'notWritten', cause: entry.refusal ?? (failure instanceof AppendRefused ? failure : undefined) }
         },
       }
     },

@@ -7,7 +7,7 @@ import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
 import { type Offset, type Partition, partitionOf } from '../plant/position.ts'
-import { AppendRefused, type AppendResult } from './append.ts'
+import { AppendRefused, type AppendResult, type Refusal } from './append.ts'
 import { createLanes, LANE_LIMITS, type Written } from './lanes.ts'
 
 const PARTITIONS = 4
@@ -47,6 +47,7 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
     appender: {
       leaderOf: (partition) => leaders[partition],
       refreshLeaders: async () => {},
+      noLeader: () => refused('transient') as Refusal,
       send(leader, channel, batches, signal) {
         const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
         const lost = () => resolve(new Map([...batches.keys()].map((partition) => [partition, unknown])))
@@ -208,12 +209,14 @@ describe('lanes', () => {
     expect(append?.result()).toEqual({ is: 'appended', offset: 5 })
   })
 
-  it('records wait while their partition has no leader', async () => {
+  it('records wait while their partition has no leader, and the reason is named', async () => {
     const lanes = openLanes()
     lanes.leaders[P] = undefined
-    await lanes.appendTo(P)
-    await lanes.advance(1_000)
+    const [given] = await lanes.appendTo(P, P)
+    await lanes.advance(10_001)
     expect(lanes.sent()).toEqual([])
+    expect(lanes.problems()).toEqual(['partition 0: no append acknowledged for 10 s: transient'])
+    expect(given?.giveUp()).toEqual({ is: 'notWritten', cause: expect.objectContaining({ message: 'transient' }) })
     lanes.leaders[P] = 2
     await lanes.advance(1_000)
     expect(lanes.sent()).toEqual(['2 healthy P×1'])

@@ -2,16 +2,26 @@ import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { TokenMissing } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
+import { kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
+import type { AuthenticationProviderArgs } from 'kafkajs'
+import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlant, readPlant } from '../support/client.ts'
+import { newPlant } from '../support/generated-plants.ts'
 import { npmStart, prepareStart, stopStart } from '../support/npm-start.ts'
 import { createPlantStore } from '../support/plant-store.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
+import { createTestTopic } from '../support/topic.ts'
 
 const USER = 'plants'
+const P = 0 as Partition
 /** Less than brokers keep an idle connection. */
 const CLOSED_WITHIN = { timeout: 20_000, interval: 20 }
 const SCRAM_PASSWORD = `a-scram-${PASSWORD}`
@@ -81,6 +91,29 @@ it('a login without a password leaves no connection open', async () => {
   await expect(withAdmin(client, (admin) => admin.listTopics())).rejects.toThrow('the file of the password is missing')
   expect(sockets.length).toBeGreaterThan(0)
   await vi.waitFor(() => expect(sockets.filter(({ closed }) => !closed)).toHaveLength(0), CLOSED_WITHIN)
+})
+
+it('a login that ends half-way does not make Kafka refuse the next one', async () => {
+  const { topic } = await createTestTopic(kafka.brokers, 1)
+  const logIn = kafkajsModule('src/broker/saslAuthenticator/plain.js')({ username: USER, password: PASSWORD })
+  let isTokenMissing = false
+  const authenticationProvider = (args: AuthenticationProviderArgs) => ({
+    async authenticate() {
+      if (isTokenMissing) throw new TokenMissing('no token')
+      await logIn(args).authenticate()
+    },
+  })
+  const sasl = { mechanism: 'plain', authenticationProvider }
+  const appender = createAppender(createKafka(kafka.sasl.split(','), 'test', quietLog, { sasl }), topic)
+  onTestFinished(appender.close)
+  await appender.refreshLeaders()
+  const batches = new Map([[P, [plantCreated(newPlant(1n), randomUUID() as EventId, 1)]]])
+  const append = async () => (await appender.send(appender.leaderOf(P) as number, 'healthy', batches)).get(P)
+  isTokenMissing = true
+  for (let attempt = 0; attempt < 4; attempt++)
+    expect(await append()).toMatchObject({ is: 'refused', why: 'transient', cause: { message: 'no token' } })
+  isTokenMissing = false
+  expect(await append()).toMatchObject({ is: 'appended' })
 })
 
 it('npm start creates the topic and starts both services with secured stores that run elsewhere', async () => {

@@ -47,6 +47,7 @@ type Connection = {
   logError(message: string): void
   isConnected(): boolean
   processData(data: Buffer): void
+  authenticate(): Promise<void>
   send(call: Call): Promise<unknown>
   sendAuthRequest(call: object): Promise<unknown>
   disconnect(): Promise<boolean>
@@ -147,6 +148,16 @@ export function boundedConnections(
       socket?.destroy()
     }
 
+    /** After a login that failed, as without a token, the broker would refuse another one over the same connection. */
+    override async authenticate(): Promise<void> {
+      try {
+        await super.authenticate()
+      } catch (error) {
+        this.drop(error as Error)
+        throw error
+      }
+    }
+
     /** Waits for the responses to its requests. */
     override async disconnect(): Promise<boolean> {
       if (this.isConnected() && this.#preparing === 0) return super.disconnect()
@@ -207,6 +218,7 @@ type ConnectionPool = {
   pool: readonly PooledConnection[]
   getConnection(index?: number): Promise<unknown>
   send(call: Call): Promise<unknown>
+  destroy(): Promise<void>
 }
 /** Makes the connection pools of one client: of a producer, a consumer or an admin. */
 type PoolBuilder = { isClosed?: boolean; build(destination?: object): Promise<ConnectionPool> }
@@ -224,6 +236,9 @@ type Cluster = { connectionPoolBuilder: PoolBuilder; connect(): Promise<void>; d
  *
  * kafkajs keeps the dead socket after the time-out of a request. This ends all connections to that broker, so that the
  * next request finds out whether the broker accepts a connection, and requests the metadata if it does not.
+ *
+ * kafkajs reports new metadata when the brokers that they no longer name have responded to all requests, although one of
+ * them may be frozen. This waits for them only when the client disconnects.
  */
 export function boundedPools(
   createBuilder: (options: BuilderOptions) => PoolBuilder,
@@ -236,7 +251,7 @@ export function boundedPools(
       addresses: options.brokers,
       async build(destination?: object): Promise<ConnectionPool> {
         const pool = await original.build(destination)
-        const { getConnection, send } = pool
+        const { getConnection, send, destroy } = pool
         return Object.assign(pool, {
           async getConnection(index = 0) {
             if (!pool.pool[index]?.isConnected()) {
@@ -247,6 +262,10 @@ export function boundedPools(
               broker: `${pool.host}:${pool.port}`,
             })
             throw Object.assign(error, { retriable: false })
+          },
+          async destroy() {
+            const ended = destroy.call(pool)
+            if (builder.isClosed) await ended
           },
           send: (call: Call) =>
             send.call(pool, call).catch((error: BrokerError) => {

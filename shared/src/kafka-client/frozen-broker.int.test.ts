@@ -65,8 +65,11 @@ it('an attempt to connect ends when the broker does not respond to the login', a
   expect(broker.requests.map(({ apiKey }) => apiKey)).toContain(HANDSHAKE)
 })
 
-/** A client that is connected to two brokers, of which the first one that gets a request of this kind is silent. */
-async function openPair(kind: number, options: Partial<KafkaConfig> = {}) {
+/**
+ * A client that is connected to two brokers, of which the first one that gets a request of this kind is silent. With
+ * `isReplaced`, the metadata of the other one no longer have it.
+ */
+async function openPair(kind: number, options: Partial<KafkaConfig> = {}, { isReplaced = false } = {}) {
   const addresses: Address[] = []
   const highest = { [FETCH]: 11, [METADATA]: 10, [COORDINATOR]: 0 }
   let isConnected = false
@@ -75,7 +78,8 @@ async function openPair(kind: number, options: Partial<KafkaConfig> = {}) {
     if (isConnected && apiKey === kind) silent ??= nodeId
     return silent === nodeId && apiKey === kind
   }
-  const open = (nodeId: number) => openBroker(highest, () => addresses, isSilent(nodeId))
+  const present = () => addresses.filter(({ nodeId }) => !isReplaced || nodeId !== silent)
+  const open = (nodeId: number) => openBroker(highest, present, isSilent(nodeId))
   const [first, second] = await Promise.all([open(1), open(2)])
   addresses.push({ nodeId: 1, port: first.port }, { nodeId: 2, port: second.port })
   const cluster = await openCluster(clientOf([`127.0.0.1:${first.port}`], options))
@@ -95,6 +99,12 @@ it('another broker is asked for metadata when the first one does not respond', a
   const before = requested()
   await cluster.refreshMetadata()
   expect(requested()).toBe(before + 2)
+  cut()
+})
+
+it('a broker that does not respond, and is replaced, does not delay the metadata of another one', async () => {
+  const { cluster, cut } = await openPair(METADATA, {}, { isReplaced: true })
+  await cluster.refreshMetadata()
   cut()
 })
 

@@ -25,7 +25,15 @@ type ConsumerGroup = {
   coordinator: unknown
   /** Commits offsets, to the coordinator of the last join; null before the first one. */
   offsetManager: { coordinator: unknown } | null
-  cluster: MemberCluster & { findGroupCoordinator(wanted: { groupId: string }): Promise<unknown> }
+  /** The replicas that the leaders have named to read from. */
+  preferredReadReplicasPerTopicPartition: Record<string, Record<number, { nodeId: number }>>
+  cluster: MemberCluster & {
+    brokerPool: { metadataExpireAt: number | null }
+    getNodeIds(): readonly string[]
+    findTopicPartitionMetadata(topic: string): readonly { partitionId: number; offlineReplicas: readonly number[] }[]
+    findGroupCoordinator(wanted: { groupId: string }): Promise<unknown>
+  }
+  findReadReplicaForPartitions(topic: string, partitions: readonly number[]): Record<number, number[]>
   joinAndSync(): Promise<void>
   heartbeat(options: { interval: number }): Promise<void>
   leave(): Promise<void>
@@ -42,8 +50,11 @@ const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
  *
  * A consumer of kafkajs joins as a new member. After a crash it would wait until the group has expelled the one that it
  * was before: for a session, which begins again when a broker becomes the coordinator.
+ *
+ * kafkajs fetches from the replica that the leader has named, also when no broker has its id: then nothing fetches the
+ * partition until the metadata expire. Here the leader is asked again.
  */
-export function groupsWithLiveCoordinator(Original: new (options: object) => ConsumerGroup) {
+export function groupsWithLiveBrokers(Original: new (options: object) => ConsumerGroup) {
   return class extends Original {
     override async heartbeat(options: { interval: number }): Promise<void> {
       try {
@@ -69,6 +80,20 @@ export function groupsWithLiveCoordinator(Original: new (options: object) => Con
         // Kafka may have made it a member although it was not assigned partitions.
         Object.assign(membership, { groupId, memberId: this.memberId })
       }
+    }
+
+    override findReadReplicaForPartitions(topic: string, partitions: readonly number[]) {
+      const { cluster } = this
+      const preferred = this.preferredReadReplicasPerTopicPartition[topic] ?? {}
+      const nodeIds = cluster.getNodeIds()
+      for (const { partitionId, offlineReplicas } of cluster.findTopicPartitionMetadata(topic)) {
+        const nodeId = preferred[partitionId]?.nodeId
+        if (nodeId === undefined || (nodeIds.includes(String(nodeId)) && !offlineReplicas.includes(nodeId))) continue
+        delete preferred[partitionId]
+        // The replica may be back since the last metadata. A leader that names it responds without records.
+        cluster.brokerPool.metadataExpireAt = null
+      }
+      return super.findReadReplicaForPartitions(topic, partitions)
     }
 
     override async leave(): Promise<void> {

@@ -106,3 +106,36 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
     }
   }
 }
+
+type Attempt = (bail: (error: unknown) => void, count: number, timeMs: number) => Promise<void>
+type Runner = { retrier(attempt: Attempt): Promise<void>; scheduleFetchManager(): void }
+
+/** Longer than the requests of a fetch take to fail. */
+const UNRELATED_AFTER_MS = 60_000
+
+/**
+ * kafkajs counts the errors of fetches from one join of the group to the next, which may be weeks, and crashes with the
+ * sixth one. Here an error after a minute of fetching has nothing to do with former ones: the count and the waits begin
+ * again.
+ */
+export function runnersWithNewRetries(Original: new (options: object) => Runner) {
+  return class extends Original {
+    override scheduleFetchManager(): void {
+      const { retrier } = this
+      // kafkajs schedules the fetches again when an attempt ends without an error.
+      this.retrier = (attempt) => retrier((...retry) => withoutLateErrors(() => attempt(...retry)))
+      super.scheduleFetchManager()
+      this.retrier = retrier
+    }
+  }
+}
+
+async function withoutLateErrors(fetch: () => Promise<void>): Promise<void> {
+  const startedAt = performance.now()
+  try {
+    await fetch()
+  } catch (error) {
+    const { retriable } = error as { retriable?: boolean }
+    if (retriable !== true || performance.now() - startedAt < UNRELATED_AFTER_MS) throw error
+  }
+}

@@ -1,7 +1,9 @@
-import { expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { kafkajsModule } from './kafkajs.ts'
 
 const ConsumerGroup = kafkajsModule('src/consumer/consumerGroup.js')
+const Runner = kafkajsModule('src/consumer/runner.js')
+const { KafkaJSConnectionError } = kafkajsModule('src/errors.js')
 const logger = { namespace: () => logger, debug() {}, info() {} }
 const instrumentationEmitter = { emit() {} }
 
@@ -45,4 +47,45 @@ it.each([
   group.preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
   expect(group.findReadReplicaForPartitions('plants', [0])).toEqual({ [read]: [0] })
   expect(brokerPool).toEqual({ metadataExpireAt })
+})
+
+describe('the errors of fetches', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const RETRIES = 5
+  const LONG_MS = 60_000
+
+  /** The numbers of fetches that begin, and of crashes, when each fetch fails after this time. */
+  async function fetchesOf(failsAfterMs: number, error: Error) {
+    const onCrash = vi.fn()
+    const fetch = vi.fn(() => new Promise((_, reject) => setTimeout(reject, failsAfterMs, error)))
+    const consumerGroup = { connect: async () => {}, joinAndSync: async () => {}, getNodeIds: () => ['1'], fetch }
+    const retry = { retries: RETRIES, initialRetryTime: 100, maxRetryTime: 2_000 }
+    const runner = new Runner({ logger, consumerGroup, instrumentationEmitter, onCrash, retry, concurrency: 1 })
+    await runner.start()
+    await vi.advanceTimersByTimeAsync(10 * failsAfterMs + LONG_MS)
+    const stopped = runner.stop()
+    await vi.advanceTimersByTimeAsync(failsAfterMs)
+    await stopped
+    return { begun: fetch.mock.calls.length, crashes: onCrash.mock.calls.length }
+  }
+
+  const lost = new KafkaJSConnectionError('lost')
+  it('crash the consumer when six follow each other', async () => {
+    expect(await fetchesOf(1_000, lost)).toEqual({ begun: RETRIES + 1, crashes: 1 })
+  })
+
+  it('do not crash the consumer when a minute of fetching is before each', async () => {
+    expect(await fetchesOf(LONG_MS, lost)).toEqual({ begun: 12, crashes: 0 })
+  })
+
+  it('crash the consumer at once when another fetch would not change them', async () => {
+    const lasting = Object.assign(new Error('lasting'), { retriable: false })
+    expect(await fetchesOf(LONG_MS, lasting)).toEqual({ begun: 1, crashes: 1 })
+  })
 })

@@ -1,5 +1,5 @@
 import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
-import type { ConsumerAsMember, Membership } from '../kafka-client/coordinator.ts'
+import type { ConsumerAsMember, Membership } from '../kafka-client/consumer-group.ts'
 import { undecodableIn } from '../kafka-client/fetched-records.ts'
 import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'

@@ -12,6 +12,7 @@ type BrokerError = { apiKey?: number; retriable?: boolean; message?: string }
 type Address = { host: string; port: number }
 type Broker = {
   nodeId: number | null
+  connectionPool: Address
   isConnected(): boolean
   connect(): Promise<void>
   disconnect(): Promise<void>
@@ -20,7 +21,9 @@ type Broker = {
 type Retrier = <T>(attempt: (bail: (error: unknown) => void, count: number, timeMs: number) => Promise<T>) => Promise<T>
 type BrokerPool = {
   brokers: Record<string, Broker>
+  /** kafkajs takes it for the node that has its address, as read before the request of the metadata. */
   seedBroker: Broker | undefined
+  metadataExpireAt: number | null
   connectionPoolBuilder: { addresses: readonly string[]; build(address: Address): Promise<object> }
   rootLogger: object
   logger: { error(message: string, details: object): void }
@@ -57,6 +60,15 @@ export const firstBroker = {
     return { metadata: (topics: readonly string[]) => ask(this, (broker) => broker.metadata(topics)) }
   },
 
+  /** As kafkajs's, but the seed remains. */
+  removeBroker(this: BrokerPool, { host, port }: Address): void {
+    for (const [nodeId, { connectionPool }] of Object.entries(this.brokers)) {
+      if (connectionPool.host !== host || connectionPool.port !== port) continue
+      delete this.brokers[nodeId]
+      this.metadataExpireAt = null
+    }
+  },
+
   withBroker<T>(this: BrokerPool, use: (parameters: { nodeId: number | null; broker: Broker }) => Promise<T>) {
     return ask(this, (broker) => use({ nodeId: broker.nodeId, broker }))
   },
@@ -74,11 +86,27 @@ function ask<T>(pool: BrokerPool, use: Use<T>): Promise<T> {
     await pool.connectBroker(broker)
     return use(broker)
   })
-  return firstOf([...asks, async () => use(await connectSeed(pool))])
+  return firstOf([...asks, () => askBootstrap(pool, use)])
+}
+
+/** Over a connection for this request alone, because a metadata request may be waiting for the seed. */
+async function askBootstrap<T>(pool: BrokerPool, use: Use<T>): Promise<T> {
+  const broker = await connectBootstrap(pool)
+  try {
+    return await use(broker)
+  } finally {
+    void broker.disconnect()
+  }
+}
+
+async function connectSeed(pool: BrokerPool): Promise<void> {
+  const former = pool.seedBroker
+  pool.seedBroker = await connectBootstrap(pool)
+  if (former !== undefined && !Object.values(pool.brokers).includes(former)) void former.disconnect()
 }
 
 /** Connects to the first bootstrap address that accepts a connection and the login. */
-async function connectSeed(pool: BrokerPool): Promise<Broker> {
+async function connectBootstrap(pool: BrokerPool): Promise<Broker> {
   const tried: Broker[] = []
   const attempts = pool.connectionPoolBuilder.addresses.map((address) => async () => {
     const connectionPool = await pool.connectionPoolBuilder.build(hostPortOf(address))
@@ -87,13 +115,12 @@ async function connectSeed(pool: BrokerPool): Promise<Broker> {
     await broker.connect()
     return broker
   })
-  const former = pool.seedBroker
+  let connected: Broker | undefined
   try {
-    pool.seedBroker = await firstOf(attempts)
-    return pool.seedBroker
+    connected = await firstOf(attempts)
+    return connected
   } finally {
-    if (former !== undefined && !Object.values(pool.brokers).includes(former)) tried.push(former)
-    for (const broker of tried) if (broker !== pool.seedBroker) void broker.disconnect()
+    for (const broker of tried) if (broker !== connected) void broker.disconnect()
   }
 }
 

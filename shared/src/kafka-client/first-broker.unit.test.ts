@@ -1,14 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { firstOf } from './first-broker.ts'
+import { kafkajsModule } from './kafkajs.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe('the first of several attempts', () => {
-  beforeEach(() => {
-    vi.useFakeTimers()
-  })
-  afterEach(() => {
-    vi.useRealTimers()
-  })
-
   const hanging = () => new Promise<string>(() => {})
   const failing = (error: object) => () => Promise.reject(error)
   const refusal = { retriable: false }
@@ -41,5 +42,70 @@ describe('the first of several attempts', () => {
 
   it('fails when all have failed, with what an operator has to correct if one says so', async () => {
     await expect(firstOf([failing({}), failing(refusal), failing({})])).rejects.toBe(refusal)
+  })
+})
+
+describe('each node has a connection to its own address', () => {
+  const BrokerPool = kafkajsModule('src/cluster/brokerPool.js')
+  const logger = { namespace: () => logger, error() {} }
+  const HOSTS = ['a', 'b']
+  const brokers = HOSTS.map((host, nodeId) => ({ nodeId, host, port: 9_092, rack: null }))
+  type Destination = { connectionPool: { host: string }; nodeId?: number }
+
+  /** A pool of two brokers that is connected to the first one. They respond once `reach` does. */
+  async function openPool(reach: (host: string) => Promise<void>) {
+    const connected = new Set<object>()
+    const addresses = HOSTS.map((host) => `${host}:9092`)
+    const pool = new BrokerPool({
+      logger,
+      connectionPoolBuilder: { addresses, build: async (address: object) => address },
+    })
+    pool.createBroker = ({ connectionPool, nodeId }: Destination) => {
+      const broker = {
+        nodeId,
+        connectionPool,
+        isConnected: () => connected.has(broker),
+        connect: async () => {
+          await reach(connectionPool.host)
+          connected.add(broker)
+        },
+        disconnect: async () => connected.delete(broker),
+        metadata: async () => {
+          await reach(connectionPool.host)
+          return { brokers }
+        },
+      }
+      return broker
+    }
+    await pool.connect()
+    const hosts = () => Object.values<Destination>(pool.brokers).map(({ connectionPool }) => connectionPool.host)
+    return { pool, connected, hosts }
+  }
+
+  it('after a request that only a bootstrap broker has answered, whose connection ends', async () => {
+    const frozen = new Set<string>()
+    const { pool, connected, hosts } = await openPool((host) =>
+      frozen.has(host) ? new Promise(() => {}) : Promise.resolve(),
+    )
+    frozen.add('a')
+    const refreshed = pool.refreshMetadata([])
+    await vi.advanceTimersByTimeAsync(1_000)
+    await refreshed
+    expect(hosts()).toEqual(HOSTS)
+    expect([...connected]).toEqual([pool.brokers[0]])
+  })
+
+  it('after a connection was lost during a request', async () => {
+    let response = Promise.resolve()
+    const { pool, hosts } = await openPool(() => response)
+    await pool.refreshMetadata([])
+    const late = Promise.withResolvers<void>()
+    response = late.promise
+    const refreshed = pool.refreshMetadata([])
+    await vi.advanceTimersByTimeAsync(0)
+    pool.removeBroker({ host: 'a', port: 9_092 })
+    late.resolve()
+    await refreshed
+    expect(hosts()).toEqual(HOSTS)
   })
 })

@@ -5,7 +5,7 @@ import { compileFunction } from 'node:vm'
 import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
-import { consumersAsMember, groupsWithLiveCoordinator } from './coordinator.ts'
+import { consumersAsMember, groupsWithLiveBrokers, runnersWithNewRetries } from './consumer-group.ts'
 import { CODECS } from './decompress.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
@@ -259,7 +259,8 @@ function load(): typeof import('kafkajs') {
   Object.defineProperty(brokerPool, 'versions', { get: () => null, set() {} })
   Object.assign(brokerPool, firstBroker)
   // The admin loads the consumer, too.
-  correct('src/consumer/consumerGroup.js', groupsWithLiveCoordinator)
+  correct('src/consumer/consumerGroup.js', groupsWithLiveBrokers)
+  correct('src/consumer/runner.js', runnersWithNewRetries)
   correct('src/admin/index.js', (original) => extendedAdmins(original, metadata))
   correct('src/consumer/index.js', (original) =>
     consumersOfLedPartitions(consumersAsMember(consumersByTopicId(original)), metadata),

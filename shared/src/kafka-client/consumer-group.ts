@@ -25,7 +25,15 @@ type ConsumerGroup = {
   coordinator: unknown
   /** Commits offsets, to the coordinator of the last join; null before the first one. */
   offsetManager: { coordinator: unknown } | null
-  cluster: MemberCluster & { findGroupCoordinator(wanted: { groupId: string }): Promise<unknown> }
+  /** The replicas that the leaders have named to read from. */
+  preferredReadReplicasPerTopicPartition: Record<string, Record<number, { nodeId: number }>>
+  cluster: MemberCluster & {
+    brokerPool: { metadataExpireAt: number | null }
+    getNodeIds(): readonly string[]
+    findTopicPartitionMetadata(topic: string): readonly { partitionId: number; offlineReplicas: readonly number[] }[]
+    findGroupCoordinator(wanted: { groupId: string }): Promise<unknown>
+  }
+  findReadReplicaForPartitions(topic: string, partitions: readonly number[]): Record<number, number[]>
   joinAndSync(): Promise<void>
   heartbeat(options: { interval: number }): Promise<void>
   leave(): Promise<void>
@@ -42,8 +50,11 @@ const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
  *
  * A consumer of kafkajs joins as a new member. After a crash it would wait until the group has expelled the one that it
  * was before: for a session, which begins again when a broker becomes the coordinator.
+ *
+ * kafkajs fetches from the replica that the leader has named, also when no broker has its id: then nothing fetches the
+ * partition until the metadata expire. Here the leader is asked again.
  */
-export function groupsWithLiveCoordinator(Original: new (options: object) => ConsumerGroup) {
+export function groupsWithLiveBrokers(Original: new (options: object) => ConsumerGroup) {
   return class extends Original {
     override async heartbeat(options: { interval: number }): Promise<void> {
       try {
@@ -71,6 +82,20 @@ export function groupsWithLiveCoordinator(Original: new (options: object) => Con
       }
     }
 
+    override findReadReplicaForPartitions(topic: string, partitions: readonly number[]) {
+      const { cluster } = this
+      const preferred = this.preferredReadReplicasPerTopicPartition[topic] ?? {}
+      const nodeIds = cluster.getNodeIds()
+      for (const { partitionId, offlineReplicas } of cluster.findTopicPartitionMetadata(topic)) {
+        const nodeId = preferred[partitionId]?.nodeId
+        if (nodeId === undefined || (nodeIds.includes(String(nodeId)) && !offlineReplicas.includes(nodeId))) continue
+        delete preferred[partitionId]
+        // The replica may be back since the last metadata. A leader that names it responds without records.
+        cluster.brokerPool.metadataExpireAt = null
+      }
+      return super.findReadReplicaForPartitions(topic, partitions)
+    }
+
     override async leave(): Promise<void> {
       const timer = new AbortController()
       try {
@@ -79,5 +104,38 @@ export function groupsWithLiveCoordinator(Original: new (options: object) => Con
         timer.abort()
       }
     }
+  }
+}
+
+type Attempt = (bail: (error: unknown) => void, count: number, timeMs: number) => Promise<void>
+type Runner = { retrier(attempt: Attempt): Promise<void>; scheduleFetchManager(): void }
+
+/** Longer than the requests of a fetch take to fail. */
+const UNRELATED_AFTER_MS = 60_000
+
+/**
+ * kafkajs counts the errors of fetches from one join of the group to the next, which may be weeks, and crashes with the
+ * sixth one. Here an error after a minute of fetching has nothing to do with former ones: the count and the waits begin
+ * again.
+ */
+export function runnersWithNewRetries(Original: new (options: object) => Runner) {
+  return class extends Original {
+    override scheduleFetchManager(): void {
+      const { retrier } = this
+      // kafkajs schedules the fetches again when an attempt ends without an error.
+      this.retrier = (attempt) => retrier((...retry) => withoutLateErrors(() => attempt(...retry)))
+      super.scheduleFetchManager()
+      this.retrier = retrier
+    }
+  }
+}
+
+async function withoutLateErrors(fetch: () => Promise<void>): Promise<void> {
+  const startedAt = performance.now()
+  try {
+    await fetch()
+  } catch (error) {
+    const { retriable } = error as { retriable?: boolean }
+    if (retriable !== true || performance.now() - startedAt < UNRELATED_AFTER_MS) throw error
   }
 }

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { kafkajsModule } from './kafkajs.ts'
+
+const ConsumerGroup = kafkajsModule('src/consumer/consumerGroup.js')
+const Runner = kafkajsModule('src/consumer/runner.js')
+const { KafkaJSConnectionError } = kafkajsModule('src/errors.js')
+const logger = { namespace: () => logger, debug() {}, info() {} }
+const instrumentationEmitter = { emit() {} }
+
+const createGroup = (cluster: object) =>
+  new ConsumerGroup({ groupId: 'plants', cluster, logger, instrumentationEmitter })
+
+/** A group whose coordinator has moved, and whose former one reacts to a request in this way. */
+function movedGroup(react: () => Promise<void>) {
+  const former = { name: 'former', heartbeat: react, leaveGroup: react }
+  const findGroupCoordinator = async ({ groupId }: { groupId: string }) => ({ name: `new one of ${groupId}` })
+  const group = createGroup({ findGroupCoordinator })
+  return Object.assign(group, { memberId: 'member', coordinator: former, offsetManager: { coordinator: former } })
+}
+
+it.each([
+  ['does not respond', {}, 'new one of plants'],
+  ['is the coordinator no more', { type: 'NOT_COORDINATOR_FOR_GROUP' }, 'new one of plants'],
+  ['has expelled the member', { type: 'UNKNOWN_MEMBER_ID' }, 'former'],
+])(
+  'a heartbeat fails when the coordinator %s, and the next one and commits go to the right one',
+  async (_, fields, name) => {
+    const error = Object.assign(new Error('failed'), fields)
+    const group = movedGroup(() => Promise.reject(error))
+    await expect(group.heartbeat({ interval: 0 })).rejects.toBe(error)
+    expect(group).toMatchObject({ coordinator: { name }, offsetManager: { coordinator: { name } } })
+  },
+)
+
+it('a group is left although its coordinator does not respond', async () => {
+  await expect(movedGroup(() => new Promise(() => {})).leave()).resolves.toBeUndefined()
+})
+
+it.each([
+  ['the replica', 'is among the brokers', { brokers: ['1', '2'], offlineReplicas: [] }, 2, Infinity],
+  ['the leader', 'has left the cluster', { brokers: ['1', '3'], offlineReplicas: [] }, 1, null],
+  ['the leader', 'is offline', { brokers: ['1', '2'], offlineReplicas: [2] }, 1, null],
+])('%s is read when the preferred replica %s', (_, __, { brokers, offlineReplicas }, read, metadataExpireAt) => {
+  const brokerPool = { metadataExpireAt: Infinity }
+  const findTopicPartitionMetadata = () => [{ partitionId: 0, leader: 1, offlineReplicas }]
+  const group = createGroup({ brokerPool, findTopicPartitionMetadata, getNodeIds: () => brokers })
+  group.preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
+  expect(group.findReadReplicaForPartitions('plants', [0])).toEqual({ [read]: [0] })
+  expect(brokerPool).toEqual({ metadataExpireAt })
+})
+
+describe('the errors of fetches', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const RETRIES = 5
+  const LONG_MS = 60_000
+
+  /** The numbers of fetches that begin, and of crashes, when each fetch fails after this time. */
+  async function fetchesOf(failsAfterMs: number, error: Error) {
+    const onCrash = vi.fn()
+    const fetch = vi.fn(() => new Promise((_, reject) => setTimeout(reject, failsAfterMs, error)))
+    const consumerGroup = { connect: async () => {}, joinAndSync: async () => {}, getNodeIds: () => ['1'], fetch }
+    const retry = { retries: RETRIES, initialRetryTime: 100, maxRetryTime: 2_000 }
+    const runner = new Runner({ logger, consumerGroup, instrumentationEmitter, onCrash, retry, concurrency: 1 })
+    await runner.start()
+    await vi.advanceTimersByTimeAsync(10 * failsAfterMs + LONG_MS)
+    const stopped = runner.stop()
+    await vi.advanceTimersByTimeAsync(failsAfterMs)
+    await stopped
+    return { begun: fetch.mock.calls.length, crashes: onCrash.mock.calls.length }
+  }
+
+  const lost = new KafkaJSConnectionError('lost')
+  it('crash the consumer when six follow each other', async () => {
+    expect(await fetchesOf(1_000, lost)).toEqual({ begun: RETRIES + 1, crashes: 1 })
+  })
+
+  it('do not crash the consumer when a minute of fetching is before each', async () => {
+    expect(await fetchesOf(LONG_MS, lost)).toEqual({ begun: 12, crashes: 0 })
+  })
+
+  it('crash the consumer at once when another fetch would not change them', async () => {
+    const lasting = Object.assign(new Error('lasting'), { retriable: false })
+    expect(await fetchesOf(LONG_MS, lasting)).toEqual({ begun: 1, crashes: 1 })
+  })
+})

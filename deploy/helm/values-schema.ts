@@ -80,6 +80,7 @@ const ingress = closed({
   ...{ enabled: flag, className: text, annotations: texts, hosts: listOf(name), tls: listOf(open) },
 })
 const httpRoute = closed({ enabled: flag, annotations: texts, parentRefs: listOf(open), hostnames: listOf(name) })
+const cronJob = { enabled: flag, schedule: name, timeZone: text, suspend: flag, activeDeadlineSeconds: atLeast(1) }
 const autoscaling = closed({ enabled: flag, minReplicas: atLeast(1), maxReplicas: atLeast(1), averageCPU: text })
 
 /** The schema of the chart's values, with the names and limits of the settings as the programs check them. */
@@ -101,11 +102,8 @@ export function valuesSchemaJson(): string {
       topics: oneOf('job', 'strimzi', 'none'),
       setup: programOf({}),
       strimzi: closed({ cluster: text, authentication: oneOf('scram-sha-512', 'tls'), replicas: atLeast(1) }),
-      plantctl: programOf({ enabled: flag, args: listOf(text), schedule: name, timeZone: text, suspend: flag }),
-      backup: programOf({
-        ...{ enabled: flag, schedule: name, timeZone: text, suspend: flag },
-        ...{ existingClaim: text, size: name, storageClass: text },
-      }),
+      plantctl: programOf({ ...cronJob, args: listOf(text) }),
+      backup: programOf({ ...cronJob, existingClaim: text, size: name, storageClass: text }),
       monitoring: closed({ enabled: flag, labels: texts, runbookUrl: { type: 'string', pattern: '^\\S+$' } }),
       networkPolicy: closed({
         ...{ enabled: flag, clients: listOf(open), monitoring: listOf(open), egress: listOf(open) },

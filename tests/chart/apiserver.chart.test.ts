@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../local/places.mjs'
-import { CHART, findChartPrograms, manifestsIn, RELEASE, run, template, valuesFile } from './helm.ts'
+import { CHART, findChartPrograms, manifestsIn, type Output, RELEASE, run, template, valuesFile } from './helm.ts'
 import { findKubernetes, httpRouteDefinition, startKubernetes } from './kube-apiserver.ts'
 import { EVERYTHING, MINIMAL, VALUES } from './values.ts'
 
@@ -79,22 +79,56 @@ describe.runIf(programs !== undefined && kubernetes !== undefined)('a kube-apise
     expect([code, stderr]).toEqual([0, ''])
   })
 
+  // No kubelet runs the Job of the hook here.
+  const helmRun = (...args: string[]) => run(helm, ...args, '--no-hooks', '-n', NAMESPACE, ...server.helmOptions)
+  const apply = (verb: 'install' | 'upgrade', release: string, values: object) =>
+    helmRun(verb, release, CHART, '-f', valuesFile(values))
+
   it('Helm installs the least, upgrades it to everything, and then refuses another number of partitions', async () => {
-    const apply = (verb: 'install' | 'upgrade', values: object) =>
-      // No kubelet runs the Job of the hook here.
-      run(helm, verb, RELEASE, CHART, '--no-hooks', '-n', NAMESPACE, '-f', valuesFile(values), ...server.helmOptions)
-    const installed = await apply('install', MINIMAL)
+    const installed = await apply('install', RELEASE, MINIMAL)
     expect(installed.stdout).toContain(`kubectl -n ${NAMESPACE} exec deploy/${RELEASE}-projector -- plantctl status`)
-    const upgraded = await apply('upgrade', EVERYTHING)
+    const upgraded = await apply('upgrade', RELEASE, EVERYTHING)
     for (const { code, stderr } of [installed, upgraded]) {
       expect(code, stderr).toBe(0)
       expect(stderr.split('\n').filter((line) => line !== '' && !line.includes('found symbolic link'))).toEqual([])
     }
-    const { code, stderr } = await apply('upgrade', {
+    const { code, stderr } = await apply('upgrade', RELEASE, {
       ...EVERYTHING,
       settings: { ...EVERYTHING.settings, PLANTS_PARTITIONS: 48 },
     })
     expect(code).toBe(1)
     expect(stderr).toContain('PLANTS_PARTITIONS is 48, but the topic plants has 24.')
+  })
+
+  describe('the number of apis stays as it is', () => {
+    const apis = (more: object) => ({ ...MINIMAL, api: { ...MINIMAL.api, ...more } })
+    const autoscaled = apis({ autoscaling: { enabled: true } })
+    const api = (release: string) => ['-n', NAMESPACE, `deploy/${release}-api`]
+    /** Without a controller here, the test is the autoscaler. */
+    const scale = (release: string, replicas: number) =>
+      server.kubectl('scale', ...api(release), `--replicas=${replicas}`)
+    const expectAfter = async (changed: Promise<Output>, release: string, replicas: number) => {
+      const { code, stderr } = await changed
+      expect(code, stderr).toBe(0)
+      const { stdout } = await server.kubectl('get', ...api(release), '-o', 'jsonpath={.spec.replicas}')
+      expect(Number(stdout)).toBe(replicas)
+    }
+
+    it('when autoscaling begins, and in later upgrades', async () => {
+      const release = 'fixed'
+      await expectAfter(apply('install', release, apis({ replicas: 8 })), release, 8)
+      await expectAfter(apply('upgrade', release, autoscaled), release, 8)
+      await expectAfter(scale(release, 5), release, 5)
+      await expectAfter(apply('upgrade', release, autoscaled), release, 5)
+      await expectAfter(apply('upgrade', release, autoscaled), release, 5)
+    })
+
+    it('when a release that always had an autoscaler is upgraded and rolled back', async () => {
+      const release = 'autoscaled'
+      await expectAfter(apply('install', release, autoscaled), release, 1)
+      await expectAfter(scale(release, 5), release, 5)
+      await expectAfter(apply('upgrade', release, autoscaled), release, 5)
+      await expectAfter(helmRun('rollback', release, '1'), release, 5)
+    })
   })
 })

@@ -274,6 +274,17 @@ api:
     expect(spec.jobTemplate.spec.template.spec.containers[0].args).toEqual(['plantctl', 'verify', '--table'])
   })
 
+  it('a run that cannot start ends, so that the later ones run', async () => {
+    const values = {
+      ...MINIMAL,
+      plantctl: { enabled: true },
+      backup: { enabled: true, activeDeadlineSeconds: 1_000_000 },
+    }
+    const cronJobs = (await render(helm, values)).filter(({ spec }) => spec?.concurrencyPolicy === 'Forbid')
+    const limits = cronJobs.map(({ metadata, spec }) => [metadata.name, spec.jobTemplate.spec.activeDeadlineSeconds])
+    expect(Object.fromEntries(limits)).toEqual({ [`${RELEASE}-plantctl`]: 21_600, [`${RELEASE}-backup`]: 1_000_000 })
+  })
+
   describe('the backup', () => {
     const NAME = `${RELEASE}-backup`
     const backup = (more: object) => ({

@@ -20,7 +20,15 @@ const CONTAINER = 'container="plant-store-api", namespace="plants", pod="api-1"'
 const EXIT_CODE = `kube_pod_container_status_last_terminated_exitcode{${CONTAINER}, uid="1"}`
 const CONTAINER_READY = `kube_pod_container_status_ready{${CONTAINER}, uid="1"}`
 const BACK_OFF = `kube_pod_container_status_waiting_reason{${CONTAINER}, uid="1", reason="CrashLoopBackOff"}`
+const BACKUP = 'cronjob="eu-backup", namespace="plants"'
+const BACKUP_CREATED = `kube_cronjob_created{${BACKUP}}`
+const BACKUP_SUSPENDED = `kube_cronjob_spec_suspend{${BACKUP}}`
+const LAST_BACKUP = `kube_cronjob_status_last_successful_time{${BACKUP}}`
+const ofAnother = (series: string) => series.replace('namespace="plants"', 'namespace="another"')
 const PARKED = 'plant_store_projector_parked_total{instance="projector", reason="badKey"}'
+
+/** A time that is 26 hours ago at this minute. */
+const longAgoAt = (minute: number) => `${60 * minute - 26 * 3_600}x80`
 
 /** A service at 100 creates a second that is just within all bounds, in the notation of promtool. */
 const HEALTHY: Record<string, string> = {
@@ -55,6 +63,9 @@ const HEALTHY: Record<string, string> = {
   [api('token_file_read_timestamp_seconds')]: '0+15x80',
   [EXIT_CODE]: '137x80',
   [CONTAINER_READY]: '0x80',
+  [BACKUP_CREATED]: longAgoAt(0),
+  [BACKUP_SUSPENDED]: '0x80',
+  [LAST_BACKUP]: longAgoAt(20),
 }
 
 /** The series that differ, and the alerts that fire at these times. */
@@ -107,6 +118,18 @@ const CASES: Case[] = [
     'the token file is read for the last time after 285 s',
     { [api('token_file_read_timestamp_seconds')]: '0+15x19 285x60' },
     firesAt(11, 'PlantStoreTokenFileNotRead'),
+  ],
+  ['the last backup is old', { [LAST_BACKUP]: longAgoAt(5) }, firesAt(5.25, 'PlantStoreBackupOverdue')],
+  [
+    'no backup has succeeded',
+    { [LAST_BACKUP]: '', [BACKUP_CREATED]: longAgoAt(5) },
+    firesAt(5.25, 'PlantStoreBackupOverdue'),
+  ],
+  ['backups are suspended', { [LAST_BACKUP]: longAgoAt(0), [BACKUP_SUSPENDED]: '1x80' }, { '10m': [] }],
+  [
+    'the last backup of another application is old',
+    { [ofAnother(LAST_BACKUP)]: longAgoAt(0), [ofAnother(BACKUP_SUSPENDED)]: '0x80' },
+    { '10m': [] },
   ],
   ['no projector runs', { [projector('projector_partitions')]: '' }, firesAt(1, 'PlantStoreProjectorMissing')],
   [

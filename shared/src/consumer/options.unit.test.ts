@@ -24,6 +24,7 @@ describe('the options of a consumer', () => {
     ["brokers must be a list of brokers, each 'host:port'", { brokers: 'localhost:9092' }],
     ["brokers must be a list of brokers, each 'host:port'", { brokers: ['localhost'] }],
     ["brokers must be a list of brokers, each 'host:port'", { brokers: ['::1:9092'] }],
+    ["brokers must be a list of brokers, each 'host:port'", { brokers: ['kafka:90922'] }],
     ['groupId must be a name of 1 to 249 characters', { groupId: '' }],
     ['topic must be a Kafka topic name', { topic: 'no topic' }],
     ['onPlantCreated must be a function', { onPlantCreated: 'print' }],

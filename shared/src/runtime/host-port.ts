@@ -1,7 +1,9 @@
 export type HostPort = { host: string; port: number }
 
 const IN_BRACKETS = '\\[[\\da-fA-F]*:[\\da-fA-F:.]+(?:%\\w+)?\\]'
-const ADDRESS = `(?:${IN_BRACKETS}|[^,\\s:\\[\\]]+):\\d{1,5}`
+/** From 1 to 65535. */
+const PORT = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
+const ADDRESS = `(?:${IN_BRACKETS}|[^,\\s:\\[\\]]+):${PORT}`
 
 /** Patterns of one address and of several. An IPv6 address is in brackets, as in a URL. */
 export const HOST_PORT = `^${ADDRESS}$`

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { SERVICE_SETTINGS } from '../stores/store-settings.ts'
 import { PreconditionError } from './failures.ts'
+import { HOST_PORT } from './host-port.ts'
 import { Port, readSettings } from './settings.ts'
 
 const Settings = Type.Object({
@@ -10,6 +11,7 @@ const Settings = Type.Object({
   NOTE: Type.Optional(Type.String({ pattern: '^[a-z]+$', expected: 'lower-case letters' })),
 })
 const GOOD = { KAFKA_BROKERS: '127.0.0.1:9092', REDIS_URL: 'redis://127.0.0.1:6379' }
+const isAddress = new RegExp(HOST_PORT)
 const read = (env: NodeJS.ProcessEnv) => readSettings(Settings, env)
 function messageOf(env: NodeJS.ProcessEnv): string {
   try {
@@ -20,6 +22,11 @@ function messageOf(env: NodeJS.ProcessEnv): string {
   }
   return ''
 }
+
+it('the port of an address is from 1 to 65535', () => {
+  const accepted = Array.from({ length: 100_000 }, (_, port) => port).filter((port) => isAddress.test(`kafka:${port}`))
+  expect([accepted.at(0), accepted.at(-1), accepted.length]).toEqual([1, 65_535, 65_535])
+})
 
 describe('settings', () => {
   it('have defaults, except the addresses of Kafka and Redis', () => {
@@ -91,6 +98,12 @@ describe('settings', () => {
     ['KAFKA_BROKERS', 'a:1,', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "a:1,")'],
     ['KAFKA_BROKERS', '::1:9', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "::1:9")'],
     ['KAFKA_BROKERS', '[a]:9', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "[a]:9")'],
+    ['KAFKA_BROKERS', 'a:0', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "a:0")'],
+    [
+      'REDIS_CLUSTER_NODES',
+      'a:1,b:65536',
+      'REDIS_CLUSTER_NODES must be host:port, or several separated by commas (it is "a:1,b:65536")',
+    ],
   ])('reject the invalid value %s=%s', (name, value, message) => {
     expect(messageOf({ ...GOOD, [name]: value })).toBe(`settings: ${message}`)
   })

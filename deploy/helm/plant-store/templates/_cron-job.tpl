@@ -18,6 +18,8 @@ spec:
   startingDeadlineSeconds: 600
   jobTemplate:
     spec:
+      # No other run begins before this one ends, also if its pod cannot start.
+      activeDeadlineSeconds: {{ int64 $own.activeDeadlineSeconds }}
       # A second verification would find the same differences, and the next backup begins soon.
       backoffLimit: 0
       template:

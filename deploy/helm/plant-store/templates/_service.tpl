@@ -15,8 +15,8 @@ metadata:
   labels:
     {{- $labels | nindent 4 }}
 spec:
-  {{- with .replicas }}
-  replicas: {{ . }}
+  {{- if not (kindIs "invalid" .replicas) }}
+  replicas: {{ .replicas }}
   {{- end }}
   selector:
     matchLabels:

@@ -13,6 +13,17 @@ it('docker compose passes on all settings that docs/reference/settings.md names'
   expect(missing.sort()).toEqual(['HOST', 'OTEL_SERVICE_NAME'])
 })
 
+it.each(['docker-compose.yml', 'docker-compose.cluster.yml'])('what writes rows by %s knows their source', (file) => {
+  const compose: { services: Record<string, { environment?: Record<string, string> }> } = parse(
+    readFileSync(join(root, file), 'utf8'),
+    { merge: true, customTags: [{ tag: '!reset', collection: 'seq' }] },
+  )
+  const withTable = Object.entries(compose.services).filter(([, { environment }]) => environment?.PLANTS_TABLE)
+  expect(withTable).not.toEqual([])
+  for (const [service, { environment }] of withTable)
+    expect([service, environment?.EVENT_SOURCE]).toEqual([service, expect.stringContaining('{EVENT_SOURCE:-}')])
+})
+
 it('of all containers only the one that creates the token can read it; the api has its digest', () => {
   const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true })
   const placesOf = (service: string): string[] => services[service].volumes ?? []

@@ -68,11 +68,15 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (claim.offset > checkpoint || first === undefined || first.offset > claim.offset) return undefined',
     'if (first === undefined || first.offset > claim.offset) {\n      rows.push(claim)\n      continue\n    }',
   ]),
-  bug('a row that the read model does not know yet is left out', TABLE_WRITER, [
-    'unknown.has(partition) || state?.written',
-    'state?.written',
+  bug('a row that the read model does not know yet is left out', TABLE_WRITER, ['left.delete(state.partition)', '']),
+  bug('a partition waits for ever for rows that are not known', TABLE_WRITER, [
+    'for (const state of waiting) state.isApart = false',
+    '',
   ]),
-  bug('a partition waits for ever for rows that are not known', TABLE_WRITER, ['state.isWaiting = false', '']),
+  bug('a partition that was caught up is written no longer', TABLE_WRITER, [
+    'left.delete(partition)\n    state.isApart = false',
+    'left.delete(partition)',
+  ]),
   bug('the last claim of an id gives its row the plant', protocol('plants-table'), [
     'const plant = claim.plant ?? first.plant',
     'const plant = claims.findLast(({ id }) => id === claim.id)?.plant ?? first.plant',
@@ -96,10 +100,6 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   rare(3008, 'a failed append to the table counts as written', TABLE_WRITER, [
     'await append(some)',
     'await append(some).catch(() => {})',
-  ]),
-  bug('the table is not written after a failure', TABLE_WRITER, [
-    'await delay(time, retryInMs, signal)',
-    'await delay(time, Infinity, signal)',
   ]),
 
   // The acknowledgement as a delivery.

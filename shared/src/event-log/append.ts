@@ -145,7 +145,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
      */
     async append(records: readonly NewRecord[]): Promise<void> {
       const failed = (await sendToLeaders(records)).filter((result) => result.is !== 'appended')
-      mayBeStale = failed.length > 0
+      mayBeStale ||= failed.length > 0
       const failure = failed.find(({ is }) => is === 'unknown') ?? failed[0]
       if (failure !== undefined) throw failure.cause
     },

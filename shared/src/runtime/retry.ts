@@ -53,20 +53,13 @@ export async function retry<T>(
 }
 
 /**
- * Does the work for each item, one after the other, and then throws the first error: an item that fails delays no
- * other. A PreconditionError is thrown at once.
+ * Does the work for all items at the same time, and then throws the first error, a PreconditionError before others: an
+ * item that fails or hangs delays no other.
  */
 export async function eachApart<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
-  const errors: unknown[] = []
-  for (const item of items) {
-    try {
-      await work(item)
-    } catch (error) {
-      if (error instanceof PreconditionError) throw error
-      errors.push(error)
-    }
-  }
-  if (errors.length > 0) throw errors[0]
+  const results = await Promise.allSettled(Array.from(items, work))
+  const errors = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason)
+  if (errors.length > 0) throw errors.find((error) => error instanceof PreconditionError) ?? errors[0]
 }
 
 export type Repetition = {

@@ -2,7 +2,7 @@ import { appendsOf } from '../event-log/append.ts'
 import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Range } from '../event-log/replay.ts'
 import { textLengthOf } from '../plant/plant.ts'
-import type { LogRecord, NewRecord } from '../plant/plant-created.ts'
+import type { Claim, LogRecord, NewRecord } from '../plant/plant-created.ts'
 import { plantStored, rowHeaders } from '../plant/plant-stored.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
@@ -12,7 +12,7 @@ import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
-import { lookUpRows, type PartitionClaims, rowsOfLog, type TableStores } from './table.ts'
+import { lookUpRows, rowsOfLog, type TableStores } from './table.ts'
 
 export type TableWriterOptions = TableStores & {
   log: Log
@@ -22,7 +22,7 @@ export type TableWriterOptions = TableStores & {
   onHalt?: (error: Error) => void
 }
 
-type PartitionSpan = LogSpan & { partition: Partition }
+type PartitionSpan = Pick<LogSpan, 'records' | 'next'> & { partition: Partition }
 
 type PartitionState = {
   partition: Partition
@@ -35,15 +35,18 @@ type PartitionState = {
   queuedBytes: number
   /** The reason why its rows are not written; undefined as soon as they are. */
   waitsFor: string | undefined
-  /** Until the next attempt. */
-  isWaiting: boolean
+  /** While it is caught up, and until the next attempt after a failure. */
+  isApart: boolean
   backOff: BackOff
 }
+
+/** The partitions that an attempt may still write: those that have to wait are deleted. */
+type Left = Map<Partition, PartitionState>
 
 export const TABLE_LIMITS = {
   /** For all partitions together. */
   maxQueuedBytes: 32 * 1_048_576,
-  /** The claims of one look-up, which occupies Redis for about 1 ms. */
+  /** The claims that are looked up at once, which occupies Redis for about 1 ms. */
   maxLookedUpClaims: 500,
 }
 /** About what a record takes in memory, without its texts. */
@@ -61,75 +64,104 @@ export type TableWriter = ReturnType<typeof createTableWriter>
  * state: it continues after the latest row of the table. It writes the records that the projector hands over; those
  * before them that are not in the table yet it reads from the log. A row is written when all rows before it are in the
  * table. So a crash, a repeated append and several writers of a partition do no harm: some rows repeat. A partition
- * that has no leader, or whose rows the read model does not know, waits and delays no other.
+ * that has no leader, whose log cannot be read, or whose rows the read model does not know, delays no other.
  */
 export function createTableWriter(options: TableWriterOptions) {
   const { readModel, latestRows, append, leaderOf, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
   const sharedHeaders = rowHeaders(options.source)
   const closing = new AbortController()
   const { signal } = closing
-  const backOff = createBackOff(RETRY)
+  const catchUps = new Set<Promise<void>>()
   let states = new Map<Partition, PartitionState>()
   let wake = Promise.withResolvers<void>()
-  let problem: string | undefined
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
       const nextAt = time.now() + MIN_CYCLE_MS
       wake = Promise.withResolvers()
-      try {
-        const isIdle = await cycle()
-        problem = undefined
-        backOff.reset()
-        if (isIdle) await wake.promise
-        await delay(time, nextAt - time.now(), signal)
-      } catch (error) {
-        if (signal.aborted) return
-        if (error instanceof PreconditionError && onHalt !== undefined) return onHalt(error)
-        const retryInMs = backOff.nextMs()
-        problem = reasonOf(error)
-        log.warn({ err: error, retryInMs }, 'the table is not written; retrying')
-        await delay(time, retryInMs, signal)
-      }
+      const isIdle = await cycle()
+      if (isIdle) await wake.promise
+      await delay(time, nextAt - time.now(), signal)
     }
+    await Promise.all(catchUps)
   }
 
   /**
-   * Writes what is queued, then what is missing before it. Returns whether there was neither. A partition is left out
-   * from its first unknown row on, because a later row must not be written before it.
+   * Writes what is queued. A partition that lacks records before its queue is caught up apart from the cycles, so that
+   * its reading of the log delays no other. Returns whether nothing was queued.
    */
   async function cycle(): Promise<boolean> {
-    await readWritten()
-    const unknown = new Set<Partition>()
-    const due = [...states.values()].filter(({ isWaiting }) => !isWaiting)
+    const due = [...states.values()].filter(({ isApart }) => !isApart)
     const queued = due.flatMap(takeQueued)
-    await write(queued, unknown)
-    const missing = new Map(due.filter(({ partition }) => !unknown.has(partition)).flatMap(missingRange))
-    if (missing.size > 0) {
-      const writeRead = async (partition: Partition, records: readonly LogRecord[], next: Checkpoint) => {
-        const from = states.get(partition)?.written
-        if (from !== undefined && !unknown.has(partition)) await write([{ partition, from, records, next }], unknown)
-      }
-      await readLog(missing, writeRead, signal)
-      for (const [partition, { end }] of missing) {
-        const { written } = states.get(partition) ?? {}
-        if (written !== undefined && after(written.offset) < end && !unknown.has(partition)) wait(partition, NO_LEADER)
-      }
+    const writing = new Set(queued.map(({ partition }) => partition))
+    await attempt(
+      due.filter(({ partition }) => writing.has(partition)),
+      (left) => write(queued, left),
+    )
+    const behind = [...states.values()].filter((state) => !state.isApart && isBehind(state))
+    if (behind.length > 0 && !signal.aborted) {
+      for (const state of behind) state.isApart = true
+      const catchingUp = attempt(behind, catchUp).finally(() => catchUps.delete(catchingUp))
+      catchUps.add(catchingUp)
     }
-    return queued.length === 0 && missing.size === 0
+    return queued.length === 0
   }
 
-  async function readWritten(): Promise<void> {
-    const unread = [...states.values()].filter(({ written, isWaiting }) => written === undefined && !isWaiting)
+  /** Never rejects: after a failure, the partitions that are left wait, and their next attempts start together. */
+  async function attempt(some: readonly PartitionState[], work: (left: Left) => Promise<void>): Promise<void> {
+    const left: Left = new Map(some.map((state) => [state.partition, state]))
+    try {
+      await work(left)
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof PreconditionError && onHalt !== undefined) {
+        closing.abort()
+        wake.resolve()
+        return onHalt(error)
+      }
+      wait([...left.keys()], left, reasonOf(error), error)
+    }
+  }
+
+  /** Writes what is missing before the queues. Each partition that has it returns to the cycles at once. */
+  async function catchUp(left: Left): Promise<void> {
+    await readWritten(left)
+    const missing = new Map([...left.values()].flatMap(missingRange))
+    const ending = new AbortController()
+    for (const partition of left.keys()) if (!missing.has(partition)) release(partition, left)
+    if (missing.size === 0) return
+    const writeRead = async (partition: Partition, records: readonly LogRecord[], next: Checkpoint) => {
+      // If it was assigned anew in the meantime, another attempt reads it.
+      if (left.get(partition) !== states.get(partition)) left.delete(partition)
+      if (left.has(partition)) await write([{ partition, records, next }], left)
+      if (after(next.offset) >= (missing.get(partition) as Range).end) release(partition, left)
+      if (left.size === 0) ending.abort()
+    }
+    await readLog(missing, writeRead, AbortSignal.any([signal, ending.signal]))
+    wait([...left.keys()], left, NO_LEADER)
+  }
+
+  function release(partition: Partition, left: Left): void {
+    const state = left.get(partition)
+    if (state === undefined) return
+    left.delete(partition)
+    state.isApart = false
+    wake.resolve()
+  }
+
+  async function readWritten(left: Left): Promise<void> {
+    const unread = [...left.values()].filter(({ written }) => written === undefined)
     if (unread.length === 0) return
     const wanted = unread.map(({ partition }) => partition)
     const latest = await latestRows(wanted, signal)
     const rows = await rowsOfLog(latest, (ranges, onRecords) => readLog(ranges, onRecords, signal))
+    wait(
+      wanted.filter((partition) => !rows.has(partition)),
+      left,
+      NO_LEADER,
+    )
     for (const state of unread) {
-      if (!rows.has(state.partition)) {
-        wait(state.partition, NO_LEADER)
-        continue
-      }
+      if (!rows.has(state.partition)) continue
       state.written = writtenUpTo(rows.get(state.partition))
       state.waitsFor = undefined
     }
@@ -150,6 +182,10 @@ export function createTableWriter(options: TableWriterOptions) {
     return taken
   }
 
+  function isBehind(state: PartitionState): boolean {
+    return state.written === undefined || missingRange(state).length > 0
+  }
+
   /** The records between what is written and what is queued; after a wait, no more than are looked up at once. */
   function missingRange({ partition, written, target, queue, waitsFor }: PartitionState): [Partition, Range][] {
     const until = queue[0]?.from.offset ?? target.offset
@@ -158,53 +194,61 @@ export function createTableWriter(options: TableWriterOptions) {
     return [[partition, { from: written, end: after(end as Offset) }]]
   }
 
-  /** Writes the rows of these spans; the spans of a partition are contiguous. Adds to the `unknown` partitions. */
-  async function write(spans: readonly PartitionSpan[], unknown: Set<Partition>): Promise<void> {
+  /**
+   * Writes the rows of these spans; the spans of a partition are contiguous. A partition is left out from its first
+   * unknown row on, because a later row must not be written before it.
+   */
+  async function write(spans: readonly PartitionSpan[], left: Left): Promise<void> {
     const claims = spans.flatMap((span) => claimsOf(span).map((claim) => ({ partition: span.partition, claim })))
     for (let start = 0; start < claims.length; start += limits.maxLookedUpClaims) {
       const some = claims.slice(start, start + limits.maxLookedUpClaims)
-      const byPartition = Map.groupBy(some, ({ partition }) => partition)
-      const asked = [...byPartition].map(([partition, found]) => ({
-        partition,
-        claims: found.map(({ claim }) => claim),
-      }))
-      await appendLed(await findRows(asked, unknown), unknown)
+      const asked = [...Map.groupBy(some, ({ partition }) => partition)].filter(([partition]) => left.has(partition))
+      const found = await Promise.all(asked.map(([partition, each]) => findRows(partition, each, left)))
+      await appendLed(found.flat(), left)
     }
-    for (const { partition, from, next } of spans) {
-      const state = states.get(partition)
-      // Unless the partition was assigned anew in the meantime.
-      if (unknown.has(partition) || state?.written?.offset !== from.offset) continue
+    for (const { partition, next } of spans) {
+      const state = left.get(partition)
+      if (state === undefined) continue
       state.written = next
       state.waitsFor = undefined
       state.backOff.reset()
     }
   }
 
-  async function findRows(asked: readonly PartitionClaims[], unknown: Set<Partition>): Promise<NewRecord[]> {
-    const known = asked.filter(({ partition }) => !unknown.has(partition))
-    const found = await lookUpRows(readModel, known)
-    return found.flatMap((one) => {
-      if (one.rows !== undefined) return one.rows.map((row) => plantStored(row, one.partition, sharedHeaders))
-      unknown.add(one.partition)
-      wait(one.partition, one.why)
-      return []
-    })
+  async function findRows(partition: Partition, some: readonly { claim: Claim }[], left: Left): Promise<NewRecord[]> {
+    try {
+      const claims = some.map(({ claim }) => claim)
+      const found = await lookUpRows(readModel, partition, claims)
+      if (found.rows !== undefined) return found.rows.map((row) => plantStored(row, partition, sharedHeaders))
+      wait([partition], left, found.why)
+    } catch (error) {
+      wait([partition], left, reasonOf(error), error)
+    }
+    return []
   }
 
-  function wait(partition: Partition, why: string): void {
-    const state = states.get(partition)
-    if (state === undefined) return
-    if (state.waitsFor !== why) log.warn({ partition, why }, 'the table is not written in this partition; retrying')
-    state.waitsFor = why
-    state.isWaiting = true
-    void delay(time, state.backOff.nextMs(), signal).then(() => {
-      state.isWaiting = false
+  /** Has partitions wait for their next attempt. */
+  function wait(partitions: readonly Partition[], left: Left, why: string, error?: unknown): void {
+    const waiting = partitions.flatMap((partition) => left.get(partition) ?? [])
+    if (waiting.length === 0) return
+    if (waiting.some(({ waitsFor }) => waitsFor !== why))
+      log.warn({ err: error, partitions, why }, 'the table is not written in these partitions; retrying')
+    for (const state of waiting) {
+      left.delete(state.partition)
+      state.waitsFor = why
+      state.isApart = true
+      // The log has them. They leave room for the queues of others.
+      state.queue = []
+      state.queuedBytes = 0
+    }
+    void delay(time, Math.max(...waiting.map(({ backOff }) => backOff.nextMs())), signal).then(() => {
+      for (const state of waiting) state.isApart = false
       wake.resolve()
     })
   }
 
   /** Appends records. Those of partitions without a leader wait. */
-  async function appendLed(records: readonly NewRecord[], unknown: Set<Partition>): Promise<void> {
+  async function appendLed(records: readonly NewRecord[], left: Left): Promise<void> {
     try {
       await appendRows(records)
     } catch (error) {
@@ -212,10 +256,7 @@ export function createTableWriter(options: TableWriterOptions) {
       const leaderless = new Set(records.map(({ partition }) => partition).filter((partition) => !isLed(partition)))
       // Without any leader, Kafka cannot be reached.
       if (leaderless.size === 0 || ![...states.keys()].some(isLed)) throw error
-      for (const partition of leaderless) {
-        unknown.add(partition)
-        wait(partition, NO_LEADER)
-      }
+      wait([...leaderless], left, NO_LEADER)
       await appendRows(records.filter(({ partition }) => isLed(partition)))
     }
   }
@@ -247,7 +288,7 @@ export function createTableWriter(options: TableWriterOptions) {
       const bytes = bytesOf(span)
       let queued = bytes
       for (const { queuedBytes } of states.values()) queued += queuedBytes
-      if (queued <= limits.maxQueuedBytes) {
+      if (queued <= limits.maxQueuedBytes && state.waitsFor === undefined) {
         state.queue.push(span)
         state.queuedBytes += bytes
       }
@@ -265,12 +306,11 @@ export function createTableWriter(options: TableWriterOptions) {
     },
 
     problems(): string[] {
-      if (problem !== undefined) return [`the table is not written: ${problem}`]
       const waiting = [...states.values()].filter(({ waitsFor }) => waitsFor !== undefined)
       const [first] = waiting
       if (first === undefined) return []
       const partitions = formatPartitions(waiting.map(({ partition }) => partition))
-      return [`the table is not written in ${partitions}: ${first.waitsFor}`]
+      return [`the table is not written${waiting.length < states.size ? ` in ${partitions}` : ''}: ${first.waitsFor}`]
     },
 
     /** Resolves when nothing is in flight. The next writer of the partition writes the rest. */
@@ -289,7 +329,7 @@ const unread = (partition: Partition, target: Checkpoint): PartitionState => ({
   queue: [],
   queuedBytes: 0,
   waitsFor: undefined,
-  isWaiting: false,
+  isApart: false,
   backOff: createBackOff(RETRY),
 })
 

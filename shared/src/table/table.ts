@@ -86,19 +86,16 @@ export async function rowsOfLog<R extends Row | undefined>(
   return found
 }
 
-export type PartitionClaims = { partition: Partition; claims: readonly Claim[] }
-
-/** Asks the read model in one round trip which of these claims are rows; `why` says why it does not know. */
-export async function lookUpRows(readModel: Pick<ReadModel, 'lookUp'>, asked: readonly PartitionClaims[]) {
-  const lookUps = await readModel.lookUp(
-    asked.map(({ partition, claims }) => ({ partition, ids: claims.map(({ id }) => id) })),
-  )
-  return asked.map(({ partition, claims }, index) => {
-    const { checkpoint, entries } = lookUps[index] as PartitionLookUp
-    const unreadable = entries.find((entry) => entry instanceof EntryError)
-    if (unreadable !== undefined)
-      return { partition, rows: undefined, why: `${unreadable.message}: run plantctl rebuild` }
-    const rows = rowsOf(claims, { checkpoint, entries: entries as (Claim | undefined)[] })
-    return rows === undefined ? { partition, rows, why: BEHIND } : { partition, rows }
-  })
+/** Asks the read model which of these claims of a partition are rows; `why` says why it does not know. */
+export async function lookUpRows(
+  readModel: Pick<ReadModel, 'lookUp'>,
+  partition: Partition,
+  claims: readonly Claim[],
+): Promise<{ rows: Row[] } | { rows: undefined; why: string }> {
+  const [found] = await readModel.lookUp([{ partition, ids: claims.map(({ id }) => id) }])
+  const { checkpoint, entries } = found as PartitionLookUp
+  const unreadable = entries.find((entry) => entry instanceof EntryError)
+  if (unreadable !== undefined) return { rows: undefined, why: `${unreadable.message}: run plantctl rebuild` }
+  const rows = rowsOf(claims, { checkpoint, entries: entries as (Claim | undefined)[] })
+  return rows === undefined ? { rows, why: BEHIND } : { rows }
 }

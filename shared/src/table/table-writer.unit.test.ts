@@ -1,0 +1,214 @@
+import { expect, it } from 'vitest'
+import { createClock, flushPromises } from '../../../tests/simulation/clock.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import type { EventId } from '../plant/event-id.ts'
+import type { PlantId } from '../plant/plant.ts'
+import type { Claim, LogRecord } from '../plant/plant-created.ts'
+import type { Offset, Partition } from '../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
+import type { TableStores } from './table.ts'
+import { createTableWriter } from './table-writer.ts'
+
+const [P0, P1] = [0, 1] as [Partition, Partition]
+const SOON_MS = 1_000
+const STEP_MS = 20
+
+/** The log has one claim at each offset, and the id of its plant is the offset. */
+const recordAt = (offset: number): LogRecord & { claim: Claim } => {
+  const eventId = `00000000-0000-4000-8000-${String(offset).padStart(12, '0')}` as EventId
+  const claim = { id: BigInt(offset) as PlantId, eventId, offset: offset as Offset, plant: { name: 'aloe' } }
+  return { offset: offset as Offset, claim }
+}
+const checkpointAt = (offset: number): Checkpoint => (offset < 0 ? BEFORE_LOG : recordAt(offset).claim)
+const recordsOf = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => recordAt(from + n))
+
+type Inputs = {
+  /** Called before a look-up in the read model, which fails if this does. */
+  beforeLookUp?: (partition: Partition) => Promise<void>
+  readLog?: TableStores['readLog']
+}
+
+/** A writer of an empty table; the test is the log, the read model and the clock. */
+function openWriter({
+  beforeLookUp = async () => {},
+  readLog = readAll,
+  ...options
+}: Inputs & { limits?: Limits } = {}) {
+  const clock = createClock()
+  /** The offsets of the rows of each partition. */
+  const rows: [number[], number[]] = [[], []]
+  const reached = [-1, -1]
+  const writer = createTableWriter({
+    ...options,
+    source: '/plants',
+    log: quietLog,
+    time: clock.timeOf({ name: 'projector', alive: true, redis: { partitions: [] } as never }),
+    readModel: {
+      async lookUp(requests) {
+        await Promise.all(requests.map(({ partition }) => beforeLookUp(partition)))
+        return requests.map(({ partition, ids }) => ({
+          checkpoint: reached[partition] as Offset,
+          entries: ids.map((id) => recordAt(Number(id)).claim),
+        }))
+      },
+    },
+    latestRows: async (partitions) => new Map(partitions.map((partition) => [partition, undefined])),
+    append: async (records) => {
+      for (const { partition, key } of records) rows[partition as 0 | 1].push(Number(String(key)))
+    },
+    leaderOf: () => 1,
+    readLog,
+  })
+  async function pass(ms = SOON_MS): Promise<void> {
+    for (let passed = 0; passed < ms; passed += STEP_MS) {
+      await flushPromises()
+      clock.advance(STEP_MS)
+    }
+    await flushPromises()
+  }
+  return {
+    writer,
+    rows,
+    pass,
+    /** Assigns both partitions, which the read model has up to these offsets. */
+    follow(...offsets: [number, number]): void {
+      for (const [partition, offset] of offsets.entries()) reached[partition] = offset
+      writer.follow(new Map(offsets.map((offset, partition) => [partition as Partition, checkpointAt(offset)])))
+    },
+    /** The read model applies the next records of a partition. */
+    apply(partition: Partition, count: number): void {
+      const from = reached[partition] as number
+      reached[partition] = from + count
+      const records = recordsOf(from + 1, from + 1 + count)
+      writer.applied(partition, { from: checkpointAt(from), records, next: checkpointAt(from + count) })
+    },
+  }
+}
+type Limits = NonNullable<Parameters<typeof createTableWriter>[0]['limits']>
+type OnRecords = Parameters<TableStores['readLog']>[1]
+
+const readAll: TableStores['readLog'] = async (ranges, onRecords) => {
+  for (const [partition, { from, end }] of ranges)
+    await onRecords(partition, recordsOf(from.offset + 1, end), checkpointAt(end - 1))
+}
+
+const offsets = (end: number) => Array.from({ length: end }, (_, offset) => offset)
+
+it('a range of the log that cannot be read delays the rows of its partition alone', async () => {
+  const { follow, apply, pass, rows } = openWriter({ readLog: () => Promise.withResolvers<void>().promise })
+  follow(-1, 1_000)
+  await pass()
+  apply(P0, 2)
+  apply(P1, 2)
+  await pass()
+  expect(rows).toEqual([[0, 1], []])
+})
+
+it('a failed look-up delays the rows of its partition alone, and they follow in order', async () => {
+  let fails = true
+  const { writer, follow, apply, pass, rows } = openWriter({
+    async beforeLookUp(partition) {
+      if (fails && partition === P1) throw new Error('the slot moves')
+    },
+  })
+  follow(-1, 9)
+  for (let n = 0; n < 10; n++) {
+    await pass()
+    apply(P0, 1)
+    apply(P1, 1)
+    await pass(100)
+    expect(rows).toEqual([offsets(n + 1), []])
+  }
+  expect(writer.problems()).toEqual(['the table is not written in partition 1: the slot moves'])
+  fails = false
+  await pass(10_000)
+  expect([rows, writer.problems()]).toEqual([[offsets(10), offsets(20)], []])
+})
+
+it('a look-up without a reply delays no other partition a second time', async () => {
+  let reply = Promise.withResolvers<void>()
+  const { follow, apply, pass, rows } = openWriter({
+    beforeLookUp: (partition) => (partition === P0 ? Promise.resolve() : reply.promise),
+  })
+  follow(-1, -1)
+  await pass()
+  apply(P0, 1)
+  apply(P1, 1)
+  await pass()
+  reply.reject(new Error('timed out'))
+  reply = Promise.withResolvers()
+  await pass()
+  apply(P0, 1)
+  apply(P1, 1)
+  await pass()
+  expect(rows).toEqual([[0, 1], []])
+})
+
+it('a partition is caught up in order while others are written', async () => {
+  let deliver = Promise.withResolvers<void>()
+  const { follow, apply, pass, rows } = openWriter({
+    async readLog(ranges, onRecords) {
+      for (const [partition, { from, end }] of ranges) {
+        for (let offset = from.offset + 1; offset < end; offset++) {
+          await deliver.promise
+          deliver = Promise.withResolvers()
+          await onRecords(partition, [recordAt(offset)], checkpointAt(offset))
+        }
+      }
+    },
+  })
+  follow(-1, 9)
+  for (let n = 0; n < 10; n++) {
+    await pass()
+    apply(P0, 1)
+    apply(P1, 1)
+    deliver.resolve()
+    await pass()
+    expect(rows).toEqual([offsets(n + 1), n < 9 ? offsets(n + 1) : offsets(20)])
+  }
+})
+
+it('a partition that is assigned anew while it is caught up gets no row before those before it', async () => {
+  const readings: OnRecords[] = []
+  const { writer, follow, pass, rows } = openWriter({
+    readLog(_ranges, onRecords) {
+      readings.push(onRecords)
+      return Promise.withResolvers<void>().promise
+    },
+  })
+  const deliver = (onRecords: OnRecords | undefined, from: number, end: number) =>
+    onRecords?.(P1, recordsOf(from, end), checkpointAt(end - 1))
+  follow(-1, 9)
+  await pass()
+  writer.follow(new Map())
+  follow(-1, 9)
+  await pass()
+  const [former, latter] = readings
+  await deliver(former, 5, 8)
+  expect(rows).toEqual([[], []])
+  await deliver(latter, 0, 10)
+  expect(rows).toEqual([[], offsets(10)])
+})
+
+it('the queue of a partition that waits leaves room for others', async () => {
+  const ranges: Partition[] = []
+  const { follow, apply, pass, rows } = openWriter({
+    limits: { maxQueuedBytes: 3_000, maxLookedUpClaims: 500 },
+    async beforeLookUp(partition) {
+      if (partition === P1) throw new Error('the slot moves')
+    },
+    readLog(wanted, ...rest) {
+      ranges.push(...wanted.keys())
+      return readAll(wanted, ...rest)
+    },
+  })
+  follow(-1, -1)
+  for (let n = 0; n < 30; n++) {
+    apply(P1, 1)
+    await pass(100)
+  }
+  apply(P0, 5)
+  await pass()
+  expect(rows).toEqual([offsets(5), []])
+  expect(ranges).not.toContain(P0)
+})

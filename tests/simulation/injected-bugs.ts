@@ -97,7 +97,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '{ from: written, end: after(end as Offset) }',
     '{ from: { ...written, offset: after(written.offset) }, end: after(end as Offset) }',
   ]),
-  rare(3008, 'a failed append to the table counts as written', TABLE_WRITER, [
+  rare(3336, 'a failed append to the table counts as written', TABLE_WRITER, [
     'await append(some)',
     'await append(some).catch(() => {})',
   ]),
@@ -219,7 +219,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'entry, checkpoint: Infinity as Offset }',
   ]),
   rare(
-    67770,
+    69878,
     'the window start is read before the look-up',
     CREATE,
     [
@@ -232,7 +232,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     ],
   ),
   rare(
-    485,
+    1001,
     'the window start is read before the look-up of a read',
     READ,
     ['const [own, ...others] =', 'const { start } = claimIndex.window(partition)\n    const [own, ...others] ='],
@@ -248,7 +248,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'claims.dropOldest()',
   ]),
   rare(48, 'a window that drops claims does not move its start', protocol('window'), ['      start = bound\n', '']),
-  rare(456, 'a full window pauses the tail', protocol('window'), [
+  rare(787, 'a full window pauses the tail', protocol('window'), [
     '      if (offset < next) throw',
     '      if (claims.bytes() > maxBytes / 2) return undefined\n      if (offset < next) throw',
   ]),
@@ -256,7 +256,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'while (claims.bytes() > maxBytes) start = after(claims.dropOldest())',
     'if (claims.bytes() > maxBytes) while (claims.count() > 0) claims.dropOldest()',
   ]),
-  rare(574, 'a window drops one claim too many', protocol('window'), [
+  rare(886, 'a window drops one claim too many', protocol('window'), [
     'claims.oldest() < bound)',
     'claims.oldest() <= bound)',
   ]),
@@ -275,7 +275,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'claimIndex.readFloor.raise(partition, first.offset)',
     '',
   ]),
-  rare(126, 'a read does not raise the read floor', READ, ['    claimIndex.readFloor.raise(partition, offset)\n', '']),
+  rare(1229, 'a read does not raise the read floor', READ, ['    claimIndex.readFloor.raise(partition, offset)\n', '']),
   bug('a plant is reported absent below the read floor', READ, [
     "return reachesFloor ? { is: 'noSuchPlant' } : undefined",
     "return { is: 'noSuchPlant' }",
@@ -303,7 +303,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'entry === undefined || entry.offset >= after(checkpoint)',
     'entry === undefined',
   ]),
-  rare(36461, 'a Redis that fell back decides which claims of a list are void', protocol('list'), [
+  rare(39229, 'a Redis that fell back decides which claims of a list are void', protocol('list'), [
     'const isDecided = lookedUp.checkpoint >= listed.checkpoint',
     'const isDecided = true as boolean',
   ]),
@@ -317,7 +317,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ]),
   rare(663, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete && ', '']),
   rare(70, 'a list ends below the read floor', protocol('list'), [' && reach >= required.readFloor', '']),
-  rare(26713, 'a list continues in a partition below the token', protocol('list'), [
+  rare(28158, 'a list continues in a partition below the token', protocol('list'), [
     'if (reach < required.token) return { claims: [], isEnd: false }',
     '',
   ]),
@@ -326,7 +326,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '',
   ]),
   rare(
-    570,
+    2789,
     "the window start is read before the read model's list",
     LIST,
     [
@@ -350,7 +350,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'show(page.endIn(partition))',
   ]),
-  rare(648, 'a list does not raise the read floor', LIST, ['claimIndex.readFloor.raise(partition, offset)', '{}']),
+  rare(976, 'a list does not raise the read floor', LIST, ['claimIndex.readFloor.raise(partition, offset)', '{}']),
 
   // Create.
   rare(256, 'a keyed create is a duplicate as soon as its id is in the window', CREATE, [
@@ -365,11 +365,11 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "{ is: keyed ? 'outcomeUnknown' : 'notWritten' }",
     "{ is: 'notWritten' }",
   ]),
-  rare(2270, "a waiter forgets that the owner's event may be in the log", CREATE, [
+  rare(4025, "a waiter forgets that the owner's event may be in the log", CREATE, [
     "if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true",
     '',
   ]),
-  rare(418249, 'an owner in a coverage gap forgets that its event may be in the log', CREATE, [
+  rare(10235, 'an owner in a coverage gap forgets that its event may be in the log', CREATE, [
     'verdictOn(resolution.first) : failed(resolution)',
     "verdictOn(resolution.first) : resolution.is === 'coverageGap' ? resolution : failed(resolution)",
   ]),
@@ -407,7 +407,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (checkpoint > each.checkpoint) each.checkpoint = checkpoint',
     'each.checkpoint = Infinity as Offset',
   ]),
-  rare(109, 'a failed look-up counts as an absent id', LOOK_UPS, [
+  rare(466, 'a failed look-up counts as an absent id', LOOK_UPS, [
     'void suspect(partition, error).failed.push(each)',
     'resolve({ entry: undefined, checkpoint: Infinity as Offset })',
   ]),
@@ -460,7 +460,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'return after(offset)',
   ]),
   rare(
-    2807,
+    2948,
     'a delivery after the checkpoint verifies the log',
     POSITIONS,
     [
@@ -479,7 +479,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ]),
   bug('a failed start is not retried', POSITIONS, ['if (failed.size === 0) return', 'if (failed.size >= 0) return']),
   rare(
-    327,
+    553,
     'the ends of the log are read before the checkpoints',
     POSITIONS,
     ['const ends = isAnyLoaded ? await source.ends().catch((error: Error) => error) : []', ''],
@@ -489,7 +489,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     ],
   ),
   rare(
-    93,
+    236,
     'at the start the ends of the log are read before the checkpoints',
     PRECONDITIONS,
     ['  const state = await readLog()\n', ''],
@@ -499,7 +499,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     ],
   ),
 
-  rare(74925543, 'a failure of an earlier assignment pauses the partition', POSITIONS, [
+  rare(74931471, 'a failure of an earlier assignment pauses the partition', POSITIONS, [
     'if (!isCurrent(partition, cursor)) return\n      const retryInMs',
     'const retryInMs',
   ]),

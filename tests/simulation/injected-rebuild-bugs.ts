@@ -40,7 +40,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     "if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }\n",
     '',
   ]),
-  rare(1333, 'the switch replaces an unexpected live generation', GENERATIONS_IN_REDIS, [
+  rare(1568, 'the switch replaces an unexpected live generation', GENERATIONS_IN_REDIS, [
     "if (live !== expectedLive) return { is: 'changed', live }\n",
     '',
   ]),
@@ -92,8 +92,8 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     'stored === undefined',
   ]),
   rare(3526, 'entries are not compared', COMPARE, ["report({ what: 'entryChanged', id, ...difference })", '{}']),
-  rare(18145, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
-  rare(1673, 'parked records are not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
+  rare(24703, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
+  rare(3323, 'parked records are not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
   rare(10138, 'counts are not compared', COMPARISON, [
     '  compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })\n',
     '',
@@ -110,7 +110,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     'filled = started.checkpoint\n',
     'filled = started.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
-  rare(322, 'a rebuild does not seek back when its generation falls back', FINISH, [
+  rare(20023, 'a rebuild does not seek back when its generation falls back', FINISH, [
     '    await fill.refresh()\n    refollow(partition)\n    return false',
     '    await fill.refresh()\n    return false',
   ]),

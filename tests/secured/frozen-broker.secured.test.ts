@@ -21,7 +21,9 @@ import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { createTestTopic } from '../support/topic.ts'
 
 const USER = 'plants'
+const NEAREST = 'org.apache.kafka.common.replica.RackAwareReplicaSelector'
 const NODE_IDS = [1, 2, 3]
+const P = 0 as Partition
 const PARTITIONS = 6
 /** Enough for some in each partition. */
 const RECORDS = 60
@@ -33,7 +35,7 @@ const SOON = { timeout: 90_000, interval: 100 }
 let cluster: Awaited<ReturnType<typeof startSecuredKafka>>
 
 beforeAll(async () => {
-  cluster = await startSecuredKafka({ users: [USER] })
+  cluster = await startSecuredKafka({ users: [USER], moreSettings: { 'replica.selector.class': NEAREST } })
   await cluster.allowAll(USER)
 })
 afterAll(() => cluster?.stop())
@@ -46,8 +48,8 @@ function stopBroker(nodeId: number): () => void {
   return resume
 }
 
-/** A client that logs in over TLS, with the address of this broker before the others. */
-function clientOf(first: number) {
+/** A client that logs in over TLS, with the address of this broker before the others, and reads in this rack. */
+function clientOf(first: number, rack?: string) {
   const addresses = cluster.saslTls.split(',')
   const brokers = [addresses[first - 1] as string, ...addresses.filter((_, index) => index !== first - 1)]
   const settings = {
@@ -57,14 +59,22 @@ function clientOf(first: number) {
     KAFKA_SASL_MECHANISM: 'PLAIN',
     KAFKA_SASL_USERNAME: USER,
     KAFKA_SASL_PASSWORD: PASSWORD,
+    ...(rack !== undefined && { KAFKA_CLIENT_RACK: rack }),
   } as const
   return createKafka(brokers, 'test', quietLog, securityOf(settings))
 }
 
 /** A topic with one replica of each partition, on these brokers in turn. */
-async function createUnreplicatedTopic(nodeIds = NODE_IDS, kind = LOG): Promise<string> {
+const createUnreplicatedTopic = (nodeIds = NODE_IDS, kind = LOG) =>
+  createTopicOn(
+    nodeIds.map((nodeId) => [nodeId]),
+    kind,
+  )
+
+/** A topic with a partition on each of these groups of brokers, led by the first one of each. */
+async function createTopicOn(assigned: readonly number[][], kind = LOG): Promise<string> {
   const topic = `plants-${randomUUID()}`
-  const replicaAssignment = nodeIds.map((nodeId, partition) => ({ partition, replicas: [nodeId] }))
+  const replicaAssignment = assigned.map((replicas, partition) => ({ partition, replicas }))
   const configEntries = [
     { name: 'min.insync.replicas', value: '1' },
     ...Object.entries(kind.required).map(([name, value]) => ({ name, value })),
@@ -112,6 +122,27 @@ it('appends to and follows the partitions that have a leader', async () => {
   resume()
   await untilLeaders(NODE_IDS)
   await appendAndFollow(1, [follower, later])
+})
+
+it('reads on when the replica of its rack stops, and when it is back', async () => {
+  const topic = await createTopicOn([NODE_IDS])
+  const appender = createAppender(clientOf(1), topic)
+  onTestFinished(() => appender.close())
+  const follower = followLog({ kafka: clientOf(1, 'rack-2'), topic, partitions: 1 })
+  async function appendAndFollow(): Promise<void> {
+    const before = follower.offsetsOf(P).length
+    await vi.waitFor(() => appender.append([{ ...newEvent(1n, 1), partition: P }]), SOON)
+    await vi.waitFor(() => expect(follower.offsetsOf(P).length).toBeGreaterThan(before), SOON)
+  }
+  await appendAndFollow()
+  // From now on the leader has named the replica.
+  await appendAndFollow()
+  const resume = stopBroker(2)
+  await appendAndFollow()
+  await appendAndFollow()
+  resume()
+  await appendAndFollow()
+  await appendAndFollow()
 })
 
 it('writes and copies the partitions of the table that have a leader', async () => {

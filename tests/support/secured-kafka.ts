@@ -67,6 +67,7 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
       settings: {
         ...common,
         'node.id': id,
+        'broker.rack': `rack-${id}`,
         listeners: `${advertised},CONTROLLER://${HOST}:${controller}`,
         'advertised.listeners': advertised,
       },

@@ -123,7 +123,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     /** The node id of the broker that leads the partition by the newest metadata; undefined if none is known. */
     leaderOf,
 
-    /** Why no leader is known, by the newest request of metadata. */
+    /** The reason why no leader is known, by the newest request of metadata. */
     noLeader,
 
     /** Requests metadata. All callers share one request. Never rejects: `noLeader` says why it failed. */

@@ -243,7 +243,7 @@ export function sendTogether(redis: RedisClient): void {
 
 /**
  * Makes one call for each request, in one round trip; to a cluster, in one to each of its masters. Each request may be
- * for another partition, and has a promise of its own.
+ * for another partition, and has a separate promise.
  */
 export function callTogether<Request, Reply>(
   redis: RedisClient,

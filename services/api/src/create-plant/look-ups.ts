@@ -18,7 +18,7 @@ type Waiting = LookUp & { deadline: Deadline; since: number }
 /** Look-ups that share round trips, one at a time. */
 type Queue = {
   waiting: Waiting[]
-  /** Those of the round trip in flight that have failed. */
+  /** The look-ups of the round trip in flight that have failed. */
   failed: Waiting[]
   isRunning: boolean
   failure?: unknown
@@ -39,7 +39,7 @@ export type LookUpOptions = {
 /**
  * Looks up ids in the read model, one round trip at a time for all that arrived during the one before. It is repeated
  * until the read model responds, as it does soon after a failover, or all deadlines have passed. A partition whose last
- * look-up failed has round trips of its own: it delays no other.
+ * look-up failed has separate round trips: it delays no other.
  */
 export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, appendEnded, others }: LookUpOptions) {
   const healthy = newQueue()

@@ -95,17 +95,19 @@ export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, a
   }
 
   function suspect(partition: Partition, error: unknown): Queue {
-    const others = [...suspects.values()]
-    const queue = suspects.get(partition) ?? newQueue(healthy.waiting.filter((each) => each.partition === partition))
-    if (!others.includes(queue)) {
-      // One line for all attempts, and for all partitions that fail for the same reason.
-      if (others.every(({ failure }) => messageOf(failure) !== messageOf(error)))
-        log.warn({ err: error, partition }, 'the look-up in the read model failed; trying again')
-      healthy.waiting = healthy.waiting.filter((each) => each.partition !== partition)
-      suspects.set(partition, queue)
-      start(queue)
-    }
+    const queue = suspects.get(partition) ?? addSuspect(partition, error)
     queue.failure = error
+    return queue
+  }
+
+  function addSuspect(partition: Partition, error: unknown): Queue {
+    // One line for all attempts, and for all partitions that fail for the same reason.
+    if (suspects.values().every(({ failure }) => messageOf(failure) !== messageOf(error)))
+      log.warn({ err: error, partition }, 'the look-up in the read model failed; trying again')
+    const queue = newQueue(healthy.waiting.filter((each) => each.partition === partition))
+    healthy.waiting = healthy.waiting.filter((each) => each.partition !== partition)
+    suspects.set(partition, queue)
+    start(queue)
     return queue
   }
 

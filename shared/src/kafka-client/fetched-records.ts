@@ -180,6 +180,9 @@ function contextOf(batch: Buffer, records: Buffer): BatchContext {
   }
 }
 
+/** The key of a control record: a version and a type, two bytes each (Kafka's ControlRecordType). */
+const [TYPE_AT, TYPE_BYTES] = [2, 2]
+
 function readRecords(reader: ByteReader, count: number, context: BatchContext, names: HeaderNames): DecodedRecord[] {
   const offset = sumWith(context.firstOffset)
   const isAppendTime = context.timestampType === LOG_APPEND_TIME
@@ -187,8 +190,11 @@ function readRecords(reader: ByteReader, count: number, context: BatchContext, n
   const records: DecodedRecord[] = []
   for (let n = 0; n < count; n++) {
     const end = reader.varInt() + reader.position()
-    records.push(readRecord(reader, context, offset, time, names))
+    const record = readRecord(reader, context, offset, time, names)
     if (reader.position() !== end) throw new RangeError(`record ${n} of a batch does not end at its length`)
+    if (context.isControlBatch && (record.key ?? '').length < TYPE_AT + TYPE_BYTES)
+      throw new RangeError(`control record ${n} of a batch has no type`)
+    records.push(record)
   }
   return records
 }
@@ -296,8 +302,6 @@ export type FetchedMessage = {
 
 export type AbortedTransaction = { producerId: string; firstOffset: string }
 
-/** The key of a control record: a version and a type, two bytes each (Kafka's ControlRecordType). */
-const TYPE_AT = 2
 const ABORT = 0
 
 /**

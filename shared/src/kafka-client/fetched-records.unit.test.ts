@@ -108,6 +108,8 @@ const delta = fc.oneof(
   fc.constantFrom(0n, 63n, -64n, 2n ** 27n, 2n ** 27n - 1n, -(2n ** 27n), -(2n ** 27n) - 1n),
   fc.constantFrom(2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 34n - 1n, 2n ** 53n + 1n, 2n ** 62n),
 )
+/** Begins the key of a control record: without it, the batch is damaged. */
+const MARKER = Buffer.alloc(4)
 const message = fc.record({
   key: content,
   value: content,
@@ -132,7 +134,10 @@ const batch = fc
     }),
     fc.constantFrom(0, LOG_APPEND_TIME, CONTROL, LOG_APPEND_TIME | CONTROL),
   )
-  .map((parameters) => ({ bytes: batchOf(...parameters) }))
+  .map(([messages, fields, attributes]) => {
+    const markers = messages.map((one) => ({ ...one, key: Buffer.concat([MARKER, one.key ?? Buffer.alloc(0)]) }))
+    return { bytes: batchOf((attributes & CONTROL) === 0 ? messages : markers, fields, attributes) }
+  })
 const batches = fc.array(batch, { maxLength: 3 })
 const joined = async (all: { bytes: Promise<Buffer> }[]) =>
   Buffer.concat(await Promise.all(all.map((each) => each.bytes)))

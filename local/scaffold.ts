@@ -33,6 +33,12 @@ the documents, files and folders. The copy knows nothing of this repository. In 
 and npm run simulate work as here. docs/how-to/a-service-of-your-own.md continues from there.
 `
 const TIMEOUT_MS = 600_000
+/** Words of TypeScript, Python, Java and Lua that no variable can have as its name, except those that the code has. */
+const RESERVED_WORDS = (
+  'abstract and assert boolean byte char def del double elif enum end except extends final finally float global goto ' +
+  'implements interface is lambda local long native nil nonlocal not or package pass private protected public raise ' +
+  'repeat short static super synchronized then throws transient until volatile with yield'
+).split(' ')
 const COLLISIONS_SHOWN = 5
 /** Files of this service alone. The last one needs batches that were compressed under the former name. */
 const LEFT_OUT =
@@ -142,6 +148,8 @@ export function readOptions(args: string[]): Options | undefined {
   for (const [option, word] of Object.entries({ name, plural }))
     if (!/^[a-z]{2,30}$/.test(word))
       throw new Failure(`--${option} "${word}": give one English word of 2 to 30 lower-case letters, such as "order".`)
+  for (const word of [name, plural].filter((one) => RESERVED_WORDS.includes(one)))
+    throw new Failure(`"${word}" is a reserved word of a language that the code is written in: give another name.`)
   if (plural === name) throw new Failure(`--plural ${plural}: give a word that differs from --name.`)
   const [given, ...more] = positionals
   if (given === undefined || more.length > 0) throw new Failure('Give one folder for the copy, such as ../orders.')

@@ -83,6 +83,7 @@ describe('the command line', () => {
     ['/nowhere', /--name "".* one English word/],
     ['--name Order /nowhere', /--name "Order".* lower-case letters/],
     ['--name sheep --plural sheep /nowhere', /--plural sheep: .* differs/],
+    ['--name package /nowhere', /reserved word/],
     ['--name order', /one folder/],
     ['--name order /nowhere /elsewhere', /one folder/],
     ['--name order /tmp', /\/tmp exists: .* does not exist yet/],

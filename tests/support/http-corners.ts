@@ -347,6 +347,11 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
         head('POST /plants', json, 'Content-Length: 5', 'Content-Encoding: br', 'Expect: 100-continue'),
         41500,
       ],
+      [
+        'a media type',
+        head('POST /plants', 'Content-Type: text/plain', 'Content-Length: 5', 'Expect: 100-continue'),
+        41500,
+      ],
       ['nothing there', head('POST /nothing', json, 'Content-Length: 5', 'Expect: 100-continue'), 40400],
     ])('no 100 is sent (%s), and the connection closes', async (_what, request, error) => {
       const responses = await untilClosed(request)

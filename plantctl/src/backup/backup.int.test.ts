@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
@@ -202,7 +211,7 @@ it('a backup is not continued with another log, nor by two programs, nor over a 
   const other = await backedUp()
   const refused = (message: string) => ({ code: 1, stderr: expect.stringContaining(message) })
   expect(await other.plantctl('backup', '--to', folder)).toMatchObject(refused('is another topic'))
-  writeFileSync(join(folder, 'lock'), 'elsewhere 1 x')
+  writeFileSync(join(folder, 'lock'), `elsewhere 1 ${randomUUID()}`)
   expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('process 1 on elsewhere'))
   rmSync(join(folder, 'lock'))
   await deleteTopic(topic)
@@ -211,6 +220,25 @@ it('a backup is not continued with another log, nor by two programs, nor over a 
   expect(contentOf(folder)).toEqual(before)
   writeFileSync(join(folder, 'manifest.json'), '{}')
   expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('manifest.json is damaged'))
+})
+
+it('a backup leaves the files of others in its folder as they are', async () => {
+  const { plantctl, folder, append } = await backedUp()
+  const [lock, part] = [join(folder, 'lock'), join(folder, 'thesis.part')]
+  for (const file of [lock, part]) writeFileSync(file, 'of another program')
+  utimesSync(lock, 0, 0)
+  const refused = { code: 1, stderr: expect.stringContaining('has a file "lock" that no backup wrote') }
+  expect(await plantctl('backup', '--to', folder)).toMatchObject(refused)
+  rmSync(lock)
+  await append([newEvent(1_000n, PARTITIONS)])
+  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
+  expect(readFileSync(part, 'utf8')).toBe('of another program')
+})
+
+it('a backup is not repeated after a time that no timer has', async () => {
+  const { plantctl, folder } = await backedUp()
+  const refused = { code: 2, stderr: expect.stringContaining('at most 24d') }
+  expect(await plantctl('backup', '--to', folder, '--follow', '--every', '25d')).toMatchObject(refused)
 })
 
 it('a backup without room says so, and leaves the earlier one as it was', async () => {

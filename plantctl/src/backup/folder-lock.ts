@@ -7,14 +7,20 @@ const TOUCH_EVERY_MS = 5_000
 /** A process that was killed leaves its lock behind. */
 const ABANDONED_AFTER_MS = 60_000
 
-/** Throws when another backup holds the lock. One that was not touched for a minute is replaced. */
+/** Empty when the process was killed while it wrote it. */
+const FORM = /^(?:(?<host>\S+) (?<pid>\d+) [0-9a-f-]{36})?$/
+
+/**
+ * Throws when another backup holds the lock, or when another program has a file of its name. A lock that was not
+ * touched for a minute is replaced.
+ */
 export async function lockFolder(folder: string) {
   const file = join(folder, 'lock')
   const own = `${hostname()} ${process.pid} ${randomUUID()}`
   if (!(await isCreated(file, own))) {
+    const { groups: { host, pid } = {} } = FORM.exec(await readFile(file, 'utf8')) ?? refuse(folder)
     const { mtimeMs } = await stat(file)
     if (Date.now() - mtimeMs < ABANDONED_AFTER_MS) {
-      const [host, pid] = (await readFile(file, 'utf8')).split(' ')
       throw new Error(`another backup writes to ${folder} (process ${pid} on ${host}): wait until it has ended`)
     }
     await rm(file, { force: true })
@@ -34,6 +40,10 @@ export async function lockFolder(folder: string) {
       if (await isHeld()) await rm(file, { force: true })
     },
   }
+}
+
+function refuse(folder: string): never {
+  throw new Error(`${folder} has a file "lock" that no backup wrote: give another folder, for backups alone`)
 }
 
 async function isCreated(file: string, content: string): Promise<boolean> {

@@ -14,7 +14,8 @@ import { createFileWriter, recordsOf } from './backup-file.ts'
 import { lockFolder } from './folder-lock.ts'
 import { type BackupFile, type Manifest, readManifest, recordsIn, writeManifest } from './manifest.ts'
 
-const OWN_NAME = /^\d{4}-\d{15}-\d{15}\.jsonl\.gz$|\.part$/
+/** The names of all files that a backup writes, except its manifest and lock. */
+const OWN_NAME = /^(?:\d{4}-\d{15}-\d{15}\.jsonl\.gz|(?:\d{4}-\d{15}|manifest\.json)\.[0-9a-f-]{36}\.part)$/
 
 /**
  * Adds to the backup in a folder what the log has more than it. The backup changes when its manifest is replaced, last;

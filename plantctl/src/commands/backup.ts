@@ -6,13 +6,15 @@ import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import { withFolder } from '../backup/folder-error.ts'
 import { DamagedBackup, recordsIn } from '../backup/manifest.ts'
 import { writeBackup } from '../backup/write-backup.ts'
-import type { CliContext } from '../cli-context.ts'
+import { type CliContext, ClosedPipe } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { durationOf, FLAG, readOptions, TEXT } from '../options.ts'
 import { type LogOfStore, withLog } from '../store/open-store.ts'
 import { withProgress } from '../terminal/progress.ts'
 
 const EVERY_MS = 60_000
+/** Timers of Node are limited. */
+const LONGEST_DAYS = 24
 const help = `Backs the log up into a folder: all records, byte by byte with their offsets, the offsets of the consumer groups, and
 the topic's settings. Only Kafka is needed. The store runs on.
 
@@ -40,7 +42,8 @@ export const backup: Command = {
     if (!to) throw new UsageError('expected --to FOLDER')
     if (every !== undefined && !follow) throw new UsageError('--every needs --follow')
     const everyMs = every === undefined ? EVERY_MS : durationOf(every)
-    if (everyMs === undefined) throw new UsageError(`--every ${every}: expected 30s, 15m, 2h or 7d`)
+    if (everyMs === undefined || everyMs > LONGEST_DAYS * 86_400_000)
+      throw new UsageError(`--every ${every}: expected 30s, 15m, 2h or 7d, at most ${LONGEST_DAYS}d`)
     // It has names and tags.
     await withFolder(to, () => mkdir(to, { recursive: true, mode: 0o700 }))
     await withLog(context, async (log) => {
@@ -49,8 +52,8 @@ export const backup: Command = {
         await delay(systemTime, everyMs, context.signal)
         if (context.signal.aborted) return
         await backUp(log, to, json, context).catch((error: unknown) => {
-          if (error instanceof PreconditionError || error instanceof DamagedBackup || context.signal.aborted)
-            throw error
+          const isLast = [PreconditionError, DamagedBackup, ClosedPipe].some((kind) => error instanceof kind)
+          if (isLast || context.signal.aborted) throw error
           context.printError(`! No backup this time: ${reasonOf(error, log)}\n`)
         })
       }

@@ -76,7 +76,7 @@ async function ofReadModel(store: Store, some: readonly Partition[], context: Cl
   const behind = partitions.reduce((sum, { upTo, end }) => sum + Math.max(0, end - 1 - upTo), 0)
   const lag = behind === 0 ? '' : `; left out ${formatCount(behind, 'record')} after the checkpoints`
   const extent = `${formatCount(plants, 'plant')} in ${formatCount(partitions.length, 'partition')}${lag}`
-  return { partitions, findings, extent, remedies: remediesOf({ partitions, findings }) }
+  return { partitions, findings, extent, remedies: remediesOf({ partitions, findings }, store.partitions) }
 }
 
 async function ofTable(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
@@ -103,10 +103,10 @@ async function ofTable(store: Store, some: readonly Partition[], context: CliCon
   return { partitions, findings, extent, remedies }
 }
 
-function remediesOf({ partitions, findings: { listed } }: Verified): string[] {
+function remediesOf({ partitions, findings: { listed } }: Verified, count: number): string[] {
   const differing = partitions.filter(({ partition }) => listed.some((one) => one.partition === partition))
   const options = differing.map(({ partition }) => ` --partition ${partition}`)
-  const which = differing.length === partitions.length ? '' : options.join('')
+  const which = differing.length === count ? '' : options.join('')
   const isEmpty = listed.some(({ what }) => what === 'noGeneration')
   return [
     isEmpty && 'A running projector fills empty partitions from the log; plantctl status shows its progress.',

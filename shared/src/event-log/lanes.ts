@@ -110,9 +110,10 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
     for (const queue of queues) {
       if (queue.entries.length === 0 || queue.isInFlight || queue.isBackingOff) continue
       dropGivenUp(queue)
+      if (queue.entries.length === 0) continue
       const lane = laneOf(queue)
       if (lane === undefined) waitForLeader(queue)
-      else if (!lane.isBusy && queue.entries.length > 0) due.set(lane, [...(due.get(lane) ?? []), queue])
+      else if (!lane.isBusy) due.set(lane, [...(due.get(lane) ?? []), queue])
     }
     for (const [lane, inLane] of due) void send(lane, inLane)
   }
@@ -291,8 +292,8 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
         giveUp() {
           entry.isGivenUp = true
           if (entry.isInFlight || entry.mayBeWritten) return { is: 'unknown' }
-          const { failure } = queue
-          return { is: 'notWritten', cause: entry.refusal ?? (failure instanceof AppendRefused ? failure : undefined) }
+          const isLed = appender.leaderOf(record.partition) !== undefined
+          return { is: 'notWritten', cause: entry.refusal ?? (isLed ? undefined : appender.noLeader().cause) }
         },
       }
     },

@@ -56,6 +56,7 @@ const BYTES_PER_CODE_UNIT = 2
 const MIN_CYCLE_MS = 20
 const NO_LEADER = 'its partition of the log or of the table has no leader: restore the brokers that are away'
 const RETRY = { firstMs: 100, longestMs: 5_000 }
+const MAX_RETRIES = 3
 
 export type TableWriter = ReturnType<typeof createTableWriter>
 
@@ -64,7 +65,7 @@ export type TableWriter = ReturnType<typeof createTableWriter>
  * state: it continues after the latest row of the table. It writes the records that the projector hands over; those
  * before them that are not in the table yet it reads from the log. A row is written when all rows before it are in the
  * table. So a crash, a repeated append and several writers of a partition do no harm: some rows repeat. A partition
- * that has no leader, whose log cannot be read, or whose rows the read model does not know, delays no other.
+ * that has no leader, or whose rows the read model does not know, delays no other.
  */
 export function createTableWriter(options: TableWriterOptions) {
   const { readModel, latestRows, append, leaderOf, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
@@ -72,6 +73,7 @@ export function createTableWriter(options: TableWriterOptions) {
   const closing = new AbortController()
   const { signal } = closing
   const catchUps = new Set<Promise<void>>()
+  let retries = 0
   let states = new Map<Partition, PartitionState>()
   let wake = Promise.withResolvers<void>()
 
@@ -98,13 +100,26 @@ export function createTableWriter(options: TableWriterOptions) {
       due.filter(({ partition }) => writing.has(partition)),
       (left) => write(queued, left),
     )
-    const behind = [...states.values()].filter((state) => !state.isApart && isBehind(state))
-    if (behind.length > 0 && !signal.aborted) {
-      for (const state of behind) state.isApart = true
-      const catchingUp = attempt(behind, catchUp).finally(() => catchUps.delete(catchingUp))
-      catchUps.add(catchingUp)
-    }
+    startCatchUp()
     return queued.length === 0
+  }
+
+  /** Of partitions that have waited, only some attempts run at a time: each reads with a separate consumer. */
+  function startCatchUp(): void {
+    const mayRetry = retries < MAX_RETRIES
+    const behind = [...states.values()].filter(
+      (state) => !state.isApart && isBehind(state) && (mayRetry || state.waitsFor === undefined),
+    )
+    if (behind.length === 0 || signal.aborted) return
+    const retried = behind.some(({ waitsFor }) => waitsFor !== undefined) ? 1 : 0
+    for (const state of behind) state.isApart = true
+    retries += retried
+    const catchingUp = attempt(behind, catchUp).finally(() => {
+      catchUps.delete(catchingUp)
+      retries -= retried
+      wake.resolve()
+    })
+    catchUps.add(catchingUp)
   }
 
   /** Never rejects: after a failure, the partitions that are left wait, and their next attempts start together. */

@@ -54,7 +54,7 @@ function openWriter({
     },
     latestRows: async (partitions) => new Map(partitions.map((partition) => [partition, undefined])),
     append: async (records) => {
-      for (const { partition, key } of records) rows[partition as 0 | 1].push(Number(String(key)))
+      for (const { partition, key } of records) rows[partition]?.push(Number(String(key)))
     },
     leaderOf: () => 1,
     readLog,
@@ -211,4 +211,30 @@ it('the queue of a partition that waits leaves room for others', async () => {
   await pass()
   expect(rows).toEqual([offsets(5), []])
   expect(ranges).not.toContain(P0)
+})
+
+it('partitions that fail one by one are read again by few readers, and written when they can be', async () => {
+  const PARTITIONS = 12
+  let isAway = true
+  let [reading, most] = [0, 0]
+  const { writer, pass, rows } = openWriter({
+    async beforeLookUp() {
+      if (isAway) throw new Error('Redis is away')
+    },
+    async readLog(ranges, onRecords) {
+      most = Math.max(most, ++reading)
+      for (const [partition, range] of ranges) {
+        await pass(STEP_MS)
+        await readAll(new Map([[partition, range]]), onRecords, new AbortController().signal)
+      }
+      reading--
+    },
+  })
+  writer.follow(new Map(Array.from({ length: PARTITIONS }, (_, p) => [p as Partition, checkpointAt(9)])))
+  await pass(10_000)
+  // The first reading, and three that repeat it.
+  expect(most).toBeLessThanOrEqual(4)
+  isAway = false
+  await pass(10_000)
+  expect(rows).toEqual([offsets(10), offsets(10)])
 })

@@ -68,6 +68,8 @@ async function openCreation(stores: Stores = {}) {
   const appends = { started: 0, ended: 0 }
   /** Their appends are refused, as with too few in-sync replicas. */
   const unwritable = new Set<Partition>()
+  /** Their look-ups fail, as while a slot of a Redis Cluster moves. */
+  const unreadable = new Set<Partition>()
   const counted = {
     ...appender,
     async send(...sent: Parameters<typeof appender.send>) {
@@ -84,12 +86,15 @@ async function openCreation(stores: Stores = {}) {
   const lookUps = { failed: 0 }
   const countedReadModel = {
     lookUpEach: (requests: Parameters<typeof readModel.lookUpEach>[0]) =>
-      readModel.lookUpEach(requests).map((found) =>
-        found.catch((error: unknown) => {
+      readModel.lookUpEach(requests).map(async (found, n) => {
+        try {
+          if (unreadable.has(requests[n]?.partition as Partition)) throw new Error('ASK')
+          return await found
+        } catch (error) {
           lookUps.failed++
           throw error
-        }),
-      ),
+        }
+      }),
   }
   const common = { log: quietLog, time: systemTime }
   const lanes = createLanes({ ...common, appender: counted, partitions: PARTITIONS })
@@ -110,7 +115,20 @@ async function openCreation(stores: Stores = {}) {
     eventId: keyedEventId('tests', key, newPlant(id)),
     keyed: true,
   })
-  return { ...topic, appender, appends, unwritable, lookUps, verdictsBy, claimIndex, tail, creation, random, keyed }
+  return {
+    ...topic,
+    appender,
+    appends,
+    unwritable,
+    unreadable,
+    lookUps,
+    verdictsBy,
+    claimIndex,
+    tail,
+    creation,
+    random,
+    keyed,
+  }
 }
 
 /** The event ids of all claims in the log, in log order. */
@@ -183,14 +201,16 @@ describe('creating a plant', () => {
   })
 
   it.each([
-    ['maxQueuedBytes', 1_000 * BYTES_OF_ONE],
-    ['maxQueuedRecords', 1_000],
-  ])('a partition that cannot be written leaves the others half of %s', async (limit, max) => {
+    ['written', 'maxQueuedBytes', 1_000 * BYTES_OF_ONE],
+    ['written', 'maxQueuedRecords', 1_000],
+    ['looked up', 'maxQueuedBytes', 1_000 * BYTES_OF_ONE],
+  ])('a partition that cannot be %s leaves the others half of %s', async (what, limit, max) => {
     const store = await openCreation({ limits: { [limit]: max, maxQueueAgeMs: 2 * WAIT_MS } })
     const all = Array.from({ length: 3_000 }, (_, n) => store.random(BigInt(1_000 + n)))
     const byPartition = Map.groupBy(all, ({ plant, eventId }) => plantCreated(plant, eventId, PARTITIONS).partition)
     const [plants = [], ...others] = allPartitions(PARTITIONS).map((p) => byPartition.get(p) ?? [])
-    store.unwritable.add(0 as Partition)
+    const failing = what === 'written' ? store.unwritable : store.unreadable
+    failing.add(0 as Partition)
     const create = (creates: typeof all) => creates.map((each) => store.creation.create(each))
     const waiting = create(plants.splice(0, 500))
     await vi.waitFor(async () => {
@@ -200,7 +220,7 @@ describe('creating a plant', () => {
     }, WAIT_MS)
     const outcomes = await Promise.all(others.flatMap((writable) => create(writable.slice(0, 200))))
     expect(kindsOf(outcomes)).toEqual(Array(400).fill('created'))
-    store.unwritable.clear()
+    failing.clear()
     expect(kindsOf(await Promise.all(waiting.slice(0, 500)))).toEqual(Array(500).fill('created'))
   })
 

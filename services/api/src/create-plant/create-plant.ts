@@ -54,7 +54,7 @@ export const CREATE_LIMITS = {
   maxBatchIds: 2_000,
 }
 
-/** An append takes less, unless the partition cannot be written. */
+/** A look-up or an append takes less, unless the partition cannot be read or written. */
 const SLOW_PARTITION_MS = 1_000
 /** Between the look-ups of an id whose coverage gap the tail closes. */
 const LOOK_UP_AGAIN_MS = 5
@@ -99,14 +99,15 @@ export function createPlantCreation(
   const queuedIn = Array.from({ length: claimIndex.partitions }, () => ({ records: 0, bytes: 0 }))
 
   function isFull(partition: Partition): boolean {
-    const [own, inLaneMs] = [queuedIn[partition] as typeof queued, lanes.waitedMs(partition)]
-    // A partition that cannot be written leaves room for the others: it has at most as much as is left free.
+    const own = queuedIn[partition] as typeof queued
+    const waitedMs = Math.max(lookUps.waitedMs(partition), lanes.waitedMs(partition))
+    // A partition that cannot be looked up or written leaves room for the others: it has at most as much as is left free.
     const leavesNoRoom =
       own.bytes >= limits.maxQueuedBytes - queued.bytes || own.records >= limits.maxQueuedRecords - queued.records
     return (
       queued.bytes >= limits.maxQueuedBytes ||
-      Math.max(lookUps.waitedMs(partition), inLaneMs) >= limits.maxQueueAgeMs ||
-      (inLaneMs >= SLOW_PARTITION_MS && leavesNoRoom)
+      waitedMs >= limits.maxQueueAgeMs ||
+      (waitedMs >= SLOW_PARTITION_MS && leavesNoRoom)
     )
   }
 

@@ -18,13 +18,14 @@ type Waiting = LookUp & { deadline: Deadline; since: number }
 /** Look-ups that share round trips, one at a time. */
 type Queue = {
   waiting: Waiting[]
+  inFlight: Waiting[]
   /** The look-ups of the round trip in flight that have failed. */
   failed: Waiting[]
   isRunning: boolean
   failure?: unknown
 }
 
-const newQueue = (waiting: Waiting[] = []): Queue => ({ waiting, failed: [], isRunning: false })
+const newQueue = (waiting: Waiting[] = []): Queue => ({ waiting, inFlight: [], failed: [], isRunning: false })
 
 export type LookUpOptions = {
   time: Time
@@ -64,7 +65,9 @@ export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, a
       if (queue !== healthy) await delay(time, RETRY_MS)
       const startedAt = time.now()
       const batch = queue.waiting.splice(0, maxBatchIds)
+      queue.inFlight = batch
       await lookUpTogether(readModel, queue === healthy ? [...batch, ...more(maxBatchIds - batch.length)] : batch)
+      queue.inFlight = []
       if (queue === healthy && batch.length > 1) await pause(startedAt)
     }
     queue.isRunning = false
@@ -135,7 +138,9 @@ export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, a
 
     /** The time that the oldest look-up before a new one of the partition has waited, in ms; 0 without one. */
     waitedMs(partition: Partition): number {
-      const oldest = (suspects.get(partition) ?? healthy).waiting.find(({ deadline }) => !deadline.isOver)
+      const { inFlight, waiting } = suspects.get(partition) ?? healthy
+      const isOpen = ({ deadline }: Waiting) => !deadline.isOver
+      const oldest = inFlight.find(isOpen) ?? waiting.find(isOpen)
       return oldest === undefined ? 0 : time.now() - oldest.since
     },
 

@@ -6,6 +6,7 @@ import { HttpError } from './errors.ts'
 
 /** The deepest nesting of objects and arrays: a plant needs one, and the parser is recursive. */
 const MAX_DEPTH = 32
+const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const INT64_DIGITS = 19
@@ -36,7 +37,10 @@ export function acceptJsonBodies(app: FastifyInstance, maxBytes: number): void {
 }
 
 /** Throws an HttpError for a body that cannot be read according to the request's head. */
-function assertReadableBody({ headers }: FastifyRequest, maxBytes: number): void {
+function assertReadableBody({ headers, method }: FastifyRequest, maxBytes: number): void {
+  // Fastify looks at the media type when it has the body.
+  if (headers.expect !== undefined && method === 'POST' && !JSON_TYPE.test(headers['content-type'] ?? ''))
+    throw new HttpError('unsupportedMediaType')
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     const message = 'the Content-Encoding of the body is not supported; send the body uncompressed'

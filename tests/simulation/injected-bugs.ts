@@ -393,7 +393,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "if (result.is === 'unknown') {\n      entry.mayBeWritten = true\n",
     "if (result.is === 'unknown') {\n",
   ]),
-  bug('an append that was given up is sent', LANES, ['      dropGivenUp(queue)\n      const lane', '      const lane']),
+  bug('an append that was given up is sent', LANES, ['      dropGivenUp(queue)\n      if', '      if']),
   bug('the results of two partitions are exchanged', LANES, [
     'settle(queue, sent, results.get(queue.partition) as AppendResult)',
     'settle(queue, sent, [...results.values()].at(-1) as AppendResult)',

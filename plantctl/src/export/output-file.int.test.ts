@@ -1,10 +1,15 @@
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { UsageError } from '../command.ts'
 import { openOutputFile } from './output-file.ts'
+import { writeExport } from './write-export.ts'
 
 it('appears under its name when it is complete; until then the previous file stays', async () => {
   const folder = temporaryFolder()
@@ -24,6 +29,21 @@ it('leaves nothing behind when it is abandoned', async () => {
   const output = await openOutputFile(join(folder, 'plants.jsonl'))
   await output.write('one\n')
   await output.abandon()
+  expect(readdirSync(folder)).toEqual([])
+})
+
+it('an export that is interrupted ends with its next plants, and leaves nothing behind', async () => {
+  const folder = temporaryFolder()
+  const interrupted = new AbortController()
+  const print = async () => {}
+  const context = { printData: print, printError: print, signal: interrupted.signal }
+  const claim = { ...newPlant(1n), offset: FIRST, eventId: randomUUID() as EventId, plant: { name: 'Fern' } }
+  const exported = writeExport({ topic: 'plants' }, context, join(folder, 'plants.jsonl'), async ({ add }) => {
+    await add(0 as Partition, [claim])
+    interrupted.abort()
+    while (true) await add(0 as Partition, [claim])
+  })
+  await expect(exported).rejects.toThrow('aborted')
   expect(readdirSync(folder)).toEqual([])
 })
 

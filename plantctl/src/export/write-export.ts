@@ -9,16 +9,22 @@ import { openOutputFile } from './output-file.ts'
 
 type Export = ReturnType<typeof createExport>
 
-/** Writes an export to a file, completely or not at all, or to stdout. `fill` returns where the plants end. */
+/**
+ * Writes an export to a file, completely or not at all, or to stdout. `fill` returns where the plants end. Rejects when
+ * the signal of the context is aborted.
+ */
 export async function writeExport(
   { topic }: Pick<Store, 'topic'>,
-  { printData, printError }: CliContext,
+  { printData, printError, signal }: Pick<CliContext, 'printData' | 'printError' | 'signal'>,
   output: string | undefined,
   fill: (target: Export) => Promise<readonly Offset[]>,
 ): Promise<void> {
   const file = output === undefined ? undefined : await openOutputFile(output)
   try {
-    const target = createExport(file?.write ?? printData)
+    const target = createExport(async (lines) => {
+      signal.throwIfAborted()
+      await (file?.write ?? printData)(lines)
+    })
     const summary = await target.finish(topic, await fill(target))
     await file?.finish()
     const unreadable = summary.unreadable === 0 ? '' : `, ${summary.unreadable} of them not readable by this release`

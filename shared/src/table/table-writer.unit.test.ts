@@ -217,7 +217,7 @@ it('partitions that fail one by one are read again by few readers, and written w
   const PARTITIONS = 12
   let isAway = true
   let [reading, most] = [0, 0]
-  const { writer, pass, rows } = openWriter({
+  const { writer, follow, pass, rows } = openWriter({
     async beforeLookUp() {
       if (isAway) throw new Error('Redis is away')
     },
@@ -230,6 +230,7 @@ it('partitions that fail one by one are read again by few readers, and written w
       reading--
     },
   })
+  follow(9, 9)
   writer.follow(new Map(Array.from({ length: PARTITIONS }, (_, p) => [p as Partition, checkpointAt(9)])))
   await pass(10_000)
   // The first reading, and three that repeat it.

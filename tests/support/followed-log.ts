@@ -39,7 +39,14 @@ export const followOptions = (topic: TestTopic) => ({
 })
 
 /** Follows a topic into memory until the test ends. */
-export function followLog(
+export function followLog(...args: Parameters<typeof openFollowedLog>): FollowedLog {
+  const followed = openFollowedLog(...args)
+  onTestFinished(() => followed.follower.close())
+  return followed
+}
+
+/** Follows a topic into memory until its follower is closed. */
+export function openFollowedLog(
   topic: TestTopic,
   options: Partial<FollowOptions> = {},
   checkpoints: FollowedLog['checkpoints'] = new Map(),
@@ -57,7 +64,6 @@ export function followLog(
     onHalt: (error) => halts.push(error),
     ...options,
   })
-  onTestFinished(() => follower.close())
   follower.start()
   const offsetsOf = (partition: Partition) =>
     delivered.flatMap((call) => (call.partition === partition ? call.records.map(({ offset }) => offset) : []))

@@ -6,7 +6,7 @@ import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect, vi } from 'vitest'
 import { type Create, errorOf } from './client.ts'
-import { followLog } from './followed-log.ts'
+import { openFollowedLog } from './followed-log.ts'
 import type { PlantStore } from './plant-store.ts'
 import type { TestTopic } from './topic.ts'
 
@@ -20,9 +20,9 @@ export async function readTruth(
   store: TestTopic,
   read: FollowOptions['read'] = recordReader(store.partitions),
 ): Promise<Truth> {
-  const { checkpoints, delivered, follower, untilAtEnd } = followLog(store, { read })
-  await untilAtEnd()
-  await follower.close()
+  const { checkpoints, delivered, follower, untilAtEnd } = openFollowedLog(store, { read })
+  // Also in a hook, which no test ends.
+  await untilAtEnd().finally(() => follower.close())
   const states = allPartitions(store.partitions).map((partition) => ({
     ...fold(
       emptyPartition(),

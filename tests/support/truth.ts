@@ -22,7 +22,11 @@ export async function readTruth(
 ): Promise<Truth> {
   const { checkpoints, delivered, follower, untilAtEnd } = openFollowedLog(store, { read })
   // Also in a hook, which no test ends.
-  await untilAtEnd().finally(() => follower.close())
+  try {
+    await untilAtEnd()
+  } finally {
+    await follower.close()
+  }
   const states = allPartitions(store.partitions).map((partition) => ({
     ...fold(
       emptyPartition(),

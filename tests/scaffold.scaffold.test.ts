@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { readRun } from '../local/launch/run-file.ts'
 import { root } from '../local/places.mjs'
-import { endOf, runCommand } from '../local/processes/command.ts'
 import { freePort } from '../local/processes/port.ts'
 import { startProcess } from '../local/processes/process.ts'
+import { runStep } from './support/run-step.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const FIELDS = ['note:text?', 'priority:int64?', 'state:enum(open|paid)?']
@@ -21,12 +21,8 @@ const AUTHOR = Object.fromEntries(
   ]),
 )
 
-async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
-  const env = { ...process.env, ...AUTHOR }
-  const { code, output } = await runCommand(command, args, { cwd, env, timeoutMs: TIMEOUT_MS })
-  expect(code, `${args.join(' ')}\n${endOf(output, 60)}`).toBe(0)
-  return output
-}
+const run = (cwd: string, command: string, ...args: string[]) =>
+  runStep(command, args, { cwd, env: AUTHOR, timeoutMs: TIMEOUT_MS })
 
 it('a service of another name, with further fields, passes its checks and tests, and stores orders', async () => {
   const [parent, folder] = [temporaryFolder(), 'orders']

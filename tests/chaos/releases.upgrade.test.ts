@@ -2,7 +2,7 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { cacheDir, root } from '../../local/places.mjs'
-import { endOf, runCommand } from '../../local/processes/command.ts'
+import { runStep } from '../support/run-step.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { formerRevision } from './former.ts'
 import { hasToxiproxy } from './toxiproxy.ts'
@@ -18,11 +18,7 @@ const former = (await hasToxiproxy()) ? formerRevision() : undefined
 if (former === undefined)
   console.warn('No former release to compare with (or neither toxiproxy-server nor Go): upgrades do not run.')
 
-async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
-  const { code, output } = await runCommand(command, args, { cwd, timeoutMs: LIMIT_MS })
-  expect(code, endOf(output, 40)).toBe(0)
-  return output
-}
+const run = (cwd: string, command: string, ...args: string[]) => runStep(command, args, { cwd, timeoutMs: LIMIT_MS })
 
 /** Changes between this release in the folder and a former one of it, under load. */
 async function changeReleases(folder: string, from: string): Promise<void> {

@@ -4,11 +4,11 @@ import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { KafkaMessage } from 'kafkajs'
 import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { root } from '../../local/places.mjs'
-import { runCommand } from '../../local/processes/command.ts'
 import { send } from '../support/client.ts'
 import { followLog } from '../support/followed-log.ts'
 import { startPlantStore } from '../support/plant-store.ts'
 import { readRawRecords } from '../support/raw-records.ts'
+import { runStep } from '../support/run-step.ts'
 import { createTestTopic } from '../support/topic.ts'
 
 // Checks by programs of other projects for AsyncAPI and CloudEvents. They are in a separate package, which is installed
@@ -20,11 +20,11 @@ type Message = { key: string; value: string; headers: Record<string, string> }
 
 const FOLDER = join(root, 'tests/consumers/oracles')
 const DOCUMENT = join(root, 'docs/asyncapi.yaml')
-const STEP_TIMEOUT_MS = 120_000
 const WAIT_MS = 20_000
+const run = (command: string, args: string[]) => runStep(command, args, { cwd: FOLDER, timeoutMs: 120_000 })
 
 beforeAll(async () => {
-  await run('npm', 'ci')
+  await run('npm', ['ci'])
 })
 
 describe("AsyncAPI's own parser", () => {
@@ -95,17 +95,11 @@ describe('the CloudEvents SDK', () => {
 })
 
 async function validate(path: string): Promise<Validated> {
-  return JSON.parse(await run('node', 'validate-asyncapi.js', path))
+  return JSON.parse(await run('node', ['validate-asyncapi.js', path]))
 }
 
 async function ask(program: string, question: unknown): Promise<unknown> {
-  return JSON.parse(await run('node', program, JSON.stringify(question)))
-}
-
-async function run(command: string, ...args: string[]): Promise<string> {
-  const { code, output } = await runCommand(command, args, { timeoutMs: STEP_TIMEOUT_MS, cwd: FOLDER })
-  expect(code, `${command} ${args.join(' ')}\n${output}`).toBe(0)
-  return output
+  return JSON.parse(await run('node', [program, JSON.stringify(question)]))
 }
 
 function inTexts({ key, value, headers }: KafkaMessage): Message {

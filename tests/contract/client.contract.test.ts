@@ -5,25 +5,28 @@ import { root } from '../../local/places.mjs'
 import { send } from '../support/client.ts'
 import { listen } from '../support/listen.ts'
 import { startPlantStore, TOKEN } from '../support/plant-store.ts'
-import { runStep } from './run-step.ts'
+import { runStep } from '../support/run-step.ts'
 
 const FOLDER = join(root, 'examples/typescript-client')
 
 describe('the example of TypeScript clients', () => {
   beforeAll(async () => {
-    await runStep('npm', ['ci'], FOLDER)
-    await runStep('npm', ['run', 'generate'], FOLDER)
+    await runStep('npm', ['ci'], { cwd: FOLDER })
+    await runStep('npm', ['run', 'generate'], { cwd: FOLDER })
   })
 
   it('compiles strictly', async () => {
-    await runStep('npm', ['run', 'check'], FOLDER)
+    await runStep('npm', ['run', 'check'], { cwd: FOLDER })
   })
 
   it.each(['openapi-fetch', 'hey-api'])(
     'keeps every digit, repeats creates, lists and reads: %s',
     async (generator) => {
       const { url } = (await startPlantStore()).api
-      const output = await runStep('node', ['main.ts', generator], FOLDER, { BASE_URL: await cutting(url), TOKEN })
+      const output = await runStep('node', ['main.ts', generator], {
+        cwd: FOLDER,
+        env: { BASE_URL: await cutting(url), TOKEN },
+      })
       const stored = [...((await send(`${url}/plants`, {}))?.text ?? '').matchAll(/"id":(\d+)/g)].map(([, id]) => id)
       expect(stored).toHaveLength(3)
       for (const id of stored) expect(BigInt(Number(id))).not.toBe(BigInt(id as string))

@@ -5,7 +5,7 @@ import { root } from '../../local/places.mjs'
 import { javaEnvironment } from '../../local/stores/java.ts'
 import { ensureBuilt, findGo } from '../../local/toolchain/go.ts'
 import { installPython } from '../../local/toolchain/python.ts'
-import { runStep } from './run-step.ts'
+import { runStep } from '../support/run-step.ts'
 
 const DESCRIPTION = join(root, 'docs/openapi.yaml')
 const FOLDER = join(import.meta.dirname, 'generators')
@@ -13,8 +13,8 @@ const OAPI_CODEGEN = { source: 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi
 
 it('no rule of Spectral for OpenAPI finds anything in the description', async () => {
   const folder = join(FOLDER, 'spectral')
-  await runStep('npm', ['ci'], folder)
-  await runStep('npm', ['run', 'lint'], folder)
+  await runStep('npm', ['ci'], { cwd: folder })
+  await runStep('npm', ['run', 'lint'], { cwd: folder })
 })
 
 it('a Go client by oapi-codegen compiles', async () => {
@@ -22,21 +22,21 @@ it('a Go client by oapi-codegen compiles', async () => {
   for (const file of ['go.mod', 'go.sum', 'oapi-codegen.yaml'])
     copyFileSync(join(FOLDER, 'go', file), join(folder, file))
   const generator = await ensureBuilt({ ...OAPI_CODEGEN, program: 'oapi-codegen' })
-  await runStep(generator as string, ['-config', 'oapi-codegen.yaml', DESCRIPTION], folder)
-  await runStep((await findGo()) as string, ['vet', './...'], folder, { CGO_ENABLED: '0' })
+  await runStep(generator as string, ['-config', 'oapi-codegen.yaml', DESCRIPTION], { cwd: folder })
+  await runStep((await findGo()) as string, ['vet', './...'], { cwd: folder, env: { CGO_ENABLED: '0' } })
 })
 
 it('a Java client by OpenAPI Generator compiles', async () => {
   const args = ['-B', '-q', '-f', join(FOLDER, 'java/pom.xml'), 'compile', `-Dtarget=${target('java')}`]
-  await runStep('mvn', args, FOLDER, javaEnvironment())
+  await runStep('mvn', args, { cwd: FOLDER, env: javaEnvironment() })
 })
 
 it('a Python client by openapi-python-client has no fault of types', async () => {
   const folder = target('python')
   const commands = await installPython('generated-python', join(FOLDER, 'python/requirements.txt'))
   const args = ['generate', '--path', DESCRIPTION, '--output-path', folder, '--overwrite']
-  await runStep(join(commands, 'openapi-python-client'), args, folder)
-  await runStep(join(commands, 'mypy'), ['--strict', 'plant_store_client'], folder)
+  await runStep(join(commands, 'openapi-python-client'), args, { cwd: folder })
+  await runStep(join(commands, 'mypy'), ['--strict', 'plant_store_client'], { cwd: folder })
 })
 
 /** A new folder for what is generated. */

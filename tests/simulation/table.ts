@@ -64,7 +64,7 @@ export function createTable(log: Log, random: Random, broken: (guarantee: string
 export function connectTable(
   process: SimulatedProcess,
   { log, network, table }: { log: Log; network: Network; table: Table },
-  readModel: Pick<ReadModel, 'lookUp'>,
+  readModel: Pick<ReadModel, 'lookUpEach'>,
 ): TableStores {
   return {
     source: DEFAULT_SOURCE,

@@ -120,8 +120,8 @@ export async function openLateRows(
       if (latest === undefined) return
       const passed = claims.filter(({ offset }) => offset < latest.offset)
       if (passed.length === 0) return
-      const found = await lookUpRows(readModel, partition, passed)
-      if (found.rows === undefined) throw new Error(`partition ${partition}: ${found.why}`)
+      const [found] = await Promise.all(lookUpRows(readModel, [{ partition, claims: passed }]))
+      if (found?.rows === undefined) throw new Error(`partition ${partition}: ${found?.why}`)
       // Each append ends with the latest row again, so that a writer of the table finds it among the last records.
       const recordOf = (row: Row) => plantStored(row, partition, sharedHeaders)
       for (const records of appendsOf(found.rows.map(recordOf))) await appender.append([...records, recordOf(latest)])

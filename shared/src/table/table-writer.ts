@@ -2,7 +2,7 @@ import { appendsOf } from '../event-log/append.ts'
 import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Range } from '../event-log/replay.ts'
 import { textLengthOf } from '../plant/plant.ts'
-import type { Claim, LogRecord, NewRecord } from '../plant/plant-created.ts'
+import type { LogRecord, NewRecord } from '../plant/plant-created.ts'
 import { plantStored, rowHeaders } from '../plant/plant-stored.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
@@ -12,7 +12,7 @@ import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
-import { lookUpRows, rowsOfLog, type TableStores } from './table.ts'
+import { lookUpRows, type PartitionClaims, type PartitionRows, rowsOfLog, type TableStores } from './table.ts'
 
 export type TableWriterOptions = TableStores & {
   log: Log
@@ -217,9 +217,13 @@ export function createTableWriter(options: TableWriterOptions) {
     const claims = spans.flatMap((span) => claimsOf(span).map((claim) => ({ partition: span.partition, claim })))
     for (let start = 0; start < claims.length; start += limits.maxLookedUpClaims) {
       const some = claims.slice(start, start + limits.maxLookedUpClaims)
-      const asked = [...Map.groupBy(some, ({ partition }) => partition)].filter(([partition]) => left.has(partition))
-      const found = await Promise.all(asked.map(([partition, each]) => findRows(partition, each, left)))
-      await appendLed(found.flat(), left)
+      const asked = [...Map.groupBy(some, ({ partition }) => partition)]
+        .filter(([partition]) => left.has(partition))
+        .map(([partition, found]) => ({ partition, claims: found.map(({ claim }) => claim) }))
+      const lookUps = lookUpRows(readModel, asked).map((lookUp, n) =>
+        recordsOf((asked[n] as PartitionClaims).partition, lookUp, left),
+      )
+      await appendLed((await Promise.all(lookUps)).flat(), left)
     }
     for (const { partition, next } of spans) {
       const state = left.get(partition)
@@ -230,10 +234,10 @@ export function createTableWriter(options: TableWriterOptions) {
     }
   }
 
-  async function findRows(partition: Partition, some: readonly { claim: Claim }[], left: Left): Promise<NewRecord[]> {
+  /** None if the read model does not know the rows: then the partition waits. */
+  async function recordsOf(partition: Partition, lookUp: Promise<PartitionRows>, left: Left): Promise<NewRecord[]> {
     try {
-      const claims = some.map(({ claim }) => claim)
-      const found = await lookUpRows(readModel, partition, claims)
+      const found = await lookUp
       if (found.rows !== undefined) return found.rows.map((row) => plantStored(row, partition, sharedHeaders))
       wait([partition], left, found.why)
     } catch (error) {

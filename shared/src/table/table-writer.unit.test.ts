@@ -44,13 +44,12 @@ function openWriter({
     log: quietLog,
     time: clock.timeOf({ name: 'projector', alive: true, redis: { partitions: [] } as never }),
     readModel: {
-      async lookUp(requests) {
-        await Promise.all(requests.map(({ partition }) => beforeLookUp(partition)))
-        return requests.map(({ partition, ids }) => ({
-          checkpoint: reached[partition] as Offset,
-          entries: ids.map((id) => recordAt(Number(id)).claim),
-        }))
-      },
+      lookUpEach: (requests) =>
+        requests.map(async ({ partition, ids }) => {
+          await beforeLookUp(partition)
+          const entries = ids.map((id) => recordAt(Number(id)).claim)
+          return { checkpoint: reached[partition] as Offset, entries }
+        }),
     },
     latestRows: async (partitions) => new Map(partitions.map((partition) => [partition, undefined])),
     append: async (records) => {

@@ -8,7 +8,6 @@ import type { Row } from '../plant/plant-stored.ts'
 import { after, type Partition } from '../plant/position.ts'
 import { type Checkpoint, checkpointBefore } from '../protocol/checkpoint.ts'
 import { rowsOf } from '../protocol/plants-table.ts'
-import type { PartitionLookUp } from '../read-model/look-up.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
@@ -25,7 +24,7 @@ type OnRecords = (partition: Partition, records: readonly LogRecord[], reached: 
 /** The table, and the log that it is written from. */
 export type TableStores = {
   source: string
-  readModel: Pick<ReadModel, 'lookUp'>
+  readModel: Pick<ReadModel, 'lookUpEach'>
   /** Reads the row of each partition that was created last; undefined without rows. Leaves out what has no leader. */
   latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row | undefined>>
   /** Resolves when the table has the records. After a rejection it may have any of them. */
@@ -86,16 +85,26 @@ export async function rowsOfLog<R extends Row | undefined>(
   return found
 }
 
-/** Asks the read model which of these claims of a partition are rows; `why` says why it does not know. */
-export async function lookUpRows(
-  readModel: Pick<ReadModel, 'lookUp'>,
-  partition: Partition,
-  claims: readonly Claim[],
-): Promise<{ rows: Row[] } | { rows: undefined; why: string }> {
-  const [found] = await readModel.lookUp([{ partition, ids: claims.map(({ id }) => id) }])
-  const { checkpoint, entries } = found as PartitionLookUp
-  const unreadable = entries.find((entry) => entry instanceof EntryError)
-  if (unreadable !== undefined) return { rows: undefined, why: `${unreadable.message}: run plantctl rebuild` }
-  const rows = rowsOf(claims, { checkpoint, entries: entries as (Claim | undefined)[] })
-  return rows === undefined ? { rows, why: BEHIND } : { rows }
+export type PartitionClaims = { partition: Partition; claims: readonly Claim[] }
+export type PartitionRows = { rows: Row[] } | { rows: undefined; why: string }
+
+/**
+ * Asks the read model in one round trip which of these claims are rows, with a promise for each partition; `why` says
+ * why it does not know.
+ */
+export function lookUpRows(
+  readModel: Pick<ReadModel, 'lookUpEach'>,
+  asked: readonly PartitionClaims[],
+): Promise<PartitionRows>[] {
+  const lookUps = readModel.lookUpEach(
+    asked.map(({ partition, claims }) => ({ partition, ids: claims.map(({ id }) => id) })),
+  )
+  return lookUps.map(async (lookUp, index) => {
+    const { checkpoint, entries } = await lookUp
+    const unreadable = entries.find((entry) => entry instanceof EntryError)
+    if (unreadable !== undefined) return { rows: undefined, why: `${unreadable.message}: run plantctl rebuild` }
+    const { claims } = asked[index] as PartitionClaims
+    const rows = rowsOf(claims, { checkpoint, entries: entries as (Claim | undefined)[] })
+    return rows === undefined ? { rows, why: BEHIND } : { rows }
+  })
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { plantTable } from '@plant-store/shared/consumer/plant-table.ts'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { type Appender, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { REPLAY_FETCHES, replay } from '@plant-store/shared/event-log/replay.ts'
@@ -85,6 +85,20 @@ async function createTopicOn(assigned: readonly number[][], kind = LOG): Promise
   return topic
 }
 
+const recordOf = (partition: number) => ({ ...newEvent(1n, 1), partition: partition as Partition })
+type Followed = ReturnType<typeof followLog>
+
+/** Appends a record, of which each reader gets one. */
+async function appendAndFollow({ append }: Appender, partition: number, readers: readonly Followed[]): Promise<void> {
+  const lengths = () => readers.map((reader) => reader.offsetsOf(partition as Partition).length)
+  const before = lengths()
+  await vi.waitFor(() => append([recordOf(partition)]), SOON)
+  await vi.waitFor(() => {
+    expect(readers.flatMap(({ halts }) => halts)).toEqual([])
+    for (const [n, length] of lengths().entries()) expect(length).toBeGreaterThan(before[n] as number)
+  }, SOON)
+}
+
 it('appends to and follows the partitions that have a leader', async () => {
   const topic = await createUnreplicatedTopic()
   const partitions = NODE_IDS.length
@@ -96,32 +110,21 @@ it('appends to and follows the partitions that have a leader', async () => {
       expect(allPartitions(partitions).map(appender.leaderOf)).toEqual(expected)
     }, SOON)
   }
-  const recordOf = (partition: number) => ({ ...newEvent(1n, 1), partition: partition as Partition })
   const follow = () => followLog({ kafka: clientOf(1), topic, partitions })
-  type Followed = ReturnType<typeof follow>
-  const appendAndFollow = async (partition: number, readers: readonly Followed[]) => {
-    const before = readers.map((reader) => reader.offsetsOf(partition as Partition).length)
-    await vi.waitFor(() => appender.append([recordOf(partition)]), SOON)
-    const lengths = () => readers.map((reader) => reader.offsetsOf(partition as Partition).length)
-    await vi.waitFor(() => {
-      expect(readers.flatMap(({ halts }) => halts)).toEqual([])
-      for (const [n, length] of lengths().entries()) expect(length).toBeGreaterThan(before[n] as number)
-    }, SOON)
-  }
   await untilLeaders(NODE_IDS)
   const follower = follow()
-  for (const partition of allPartitions(partitions)) await appendAndFollow(partition, [follower])
+  for (const partition of allPartitions(partitions)) await appendAndFollow(appender, partition, [follower])
 
   const resume = stopBroker(2)
   await untilLeaders([1, undefined, 3])
   const later = follow()
-  for (const partition of [0, 2]) await appendAndFollow(partition, [follower, later])
+  for (const partition of [0, 2]) await appendAndFollow(appender, partition, [follower, later])
   await expect(appender.append([recordOf(1)])).rejects.toThrow('no known leader')
   await expect(withAdmin(clientOf(1), (admin) => admin.fetchTopicOffsets(topic))).rejects.toThrow('no leader')
 
   resume()
   await untilLeaders(NODE_IDS)
-  await appendAndFollow(1, [follower, later])
+  await appendAndFollow(appender, 1, [follower, later])
 })
 
 it('reads on when the replica of its rack stops, and when it is back', async () => {
@@ -129,20 +132,15 @@ it('reads on when the replica of its rack stops, and when it is back', async () 
   const appender = createAppender(clientOf(1), topic)
   onTestFinished(() => appender.close())
   const follower = followLog({ kafka: clientOf(1, 'rack-2'), topic, partitions: 1 })
-  async function appendAndFollow(): Promise<void> {
-    const before = follower.offsetsOf(P).length
-    await vi.waitFor(() => appender.append([{ ...newEvent(1n, 1), partition: P }]), SOON)
-    await vi.waitFor(() => expect(follower.offsetsOf(P).length).toBeGreaterThan(before), SOON)
+  const appendTwice = async () => {
+    for (let n = 0; n < 2; n++) await appendAndFollow(appender, P, [follower])
   }
-  await appendAndFollow()
-  // From now on the leader has named the replica.
-  await appendAndFollow()
+  // With the first record, the leader names the replica.
+  await appendTwice()
   const resume = stopBroker(2)
-  await appendAndFollow()
-  await appendAndFollow()
+  await appendTwice()
   resume()
-  await appendAndFollow()
-  await appendAndFollow()
+  await appendTwice()
 })
 
 it('writes and copies the partitions of the table that have a leader', async () => {

@@ -408,8 +408,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'each.checkpoint = Infinity as Offset',
   ]),
   rare(466, 'a failed look-up counts as an absent id', LOOK_UPS, [
-    'void suspect(partition, error).failed.push(each)',
-    'resolve({ entry: undefined, checkpoint: Infinity as Offset })',
+    'failed: (error) => suspect(partition, error),',
+    'failed: () => each.found({ entry: undefined, checkpoint: Infinity as Offset }),',
   ]),
   bug('the checkpoint of the look-up is forgotten', CREATE, [
     'partition, checkpoint: absent.checkpoint }',

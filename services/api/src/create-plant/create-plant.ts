@@ -101,7 +101,7 @@ export function createPlantCreation(
   function isFull(partition: Partition): boolean {
     const own = queuedIn[partition] as typeof queued
     const waitedMs = Math.max(lookUps.waitedMs(partition), lanes.waitedMs(partition))
-    // A partition that cannot be looked up or written leaves room for the others: it has at most as much as is left free.
+    // A partition that cannot be looked up or written leaves room for the others: at most as much as is left free.
     const leavesNoRoom =
       own.bytes >= limits.maxQueuedBytes - queued.bytes || own.records >= limits.maxQueuedRecords - queued.records
     return (

@@ -13,19 +13,17 @@ import type { Deadline } from './deadline.ts'
 const [MIN_INTERVAL_MS, MAX_INTERVAL_MS] = [4, 12]
 const RETRY_MS = 50
 
-type Waiting = LookUp & { deadline: Deadline; since: number }
+type Waiting = LookUp & { deadline: Deadline; since: number; isFound: boolean }
 
 /** Look-ups that share round trips, one at a time. */
 type Queue = {
+  /** Oldest first, with those in flight. */
   waiting: Waiting[]
-  inFlight: Waiting[]
-  /** The look-ups of the round trip in flight that have failed. */
-  failed: Waiting[]
   isRunning: boolean
   failure?: unknown
 }
 
-const newQueue = (waiting: Waiting[] = []): Queue => ({ waiting, inFlight: [], failed: [], isRunning: false })
+const isOpen = ({ isFound, deadline }: Waiting) => !isFound && !deadline.isOver
 
 export type LookUpOptions = {
   time: Time
@@ -43,7 +41,7 @@ export type LookUpOptions = {
  * look-up failed has separate round trips: it delays no other.
  */
 export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, appendEnded, others }: LookUpOptions) {
-  const healthy = newQueue()
+  const healthy: Queue = { waiting: [], isRunning: false }
   const suspects = new Map<Partition, Queue>()
 
   function add(each: Waiting): void {
@@ -61,21 +59,20 @@ export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, a
   async function run(queue: Queue): Promise<void> {
     // A microtask later, so that look-ups which arrive together share a round trip.
     await Promise.resolve()
-    while (hasWaiting(queue)) {
+    while (dropClosed(queue)) {
       if (queue !== healthy) await delay(time, RETRY_MS)
       const startedAt = time.now()
-      const batch = queue.waiting.splice(0, maxBatchIds)
-      queue.inFlight = batch
+      const batch = queue.waiting.slice(0, maxBatchIds)
       await lookUpTogether(readModel, queue === healthy ? [...batch, ...more(maxBatchIds - batch.length)] : batch)
-      queue.inFlight = []
+      dropClosed(queue)
       if (queue === healthy && batch.length > 1) await pause(startedAt)
     }
     queue.isRunning = false
   }
 
-  /** Those that failed come before those that have arrived since. */
-  function hasWaiting(queue: Queue): boolean {
-    queue.waiting = [...queue.failed.splice(0), ...queue.waiting].filter(({ deadline }) => !deadline.isOver)
+  /** Returns whether some are left. */
+  function dropClosed(queue: Queue): boolean {
+    queue.waiting = queue.waiting.filter(isOpen)
     return queue.waiting.length > 0
   }
 
@@ -97,17 +94,16 @@ export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, a
     cancel()
   }
 
-  function suspect(partition: Partition, error: unknown): Queue {
+  function suspect(partition: Partition, error: unknown): void {
     const queue = suspects.get(partition) ?? addSuspect(partition, error)
     queue.failure = error
-    return queue
   }
 
   function addSuspect(partition: Partition, error: unknown): Queue {
     // One line for all attempts, and for all partitions that fail for the same reason.
     if (suspects.values().every(({ failure }) => messageOf(failure) !== messageOf(error)))
       log.warn({ err: error, partition }, 'the look-up in the read model failed; trying again')
-    const queue = newQueue(healthy.waiting.filter((each) => each.partition === partition))
+    const queue: Queue = { waiting: healthy.waiting.filter((each) => each.partition === partition), isRunning: false }
     healthy.waiting = healthy.waiting.filter((each) => each.partition !== partition)
     suspects.set(partition, queue)
     start(queue)
@@ -117,7 +113,7 @@ export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, a
   function recovered(partition: Partition): void {
     const queue = suspects.get(partition)
     suspects.delete(partition)
-    for (const each of queue?.waiting.splice(0) ?? []) add(each)
+    for (const each of queue?.waiting.splice(0).filter(isOpen) ?? []) add(each)
   }
 
   return {
@@ -125,12 +121,13 @@ export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, a
     find(partition: Partition, id: PlantId, deadline: Deadline): Promise<Found | undefined> {
       const { promise, resolve } = deadline.withResolvers<Found>()
       const each: Waiting = {
-        ...{ partition, id, deadline, since: time.now() },
+        ...{ partition, id, deadline, since: time.now(), isFound: false },
         found(found) {
+          each.isFound = true
           if (suspects.size > 0) recovered(partition)
           resolve(found)
         },
-        failed: (error) => void suspect(partition, error).failed.push(each),
+        failed: (error) => suspect(partition, error),
       }
       add(each)
       return promise
@@ -138,9 +135,7 @@ export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, a
 
     /** The time that the oldest look-up before a new one of the partition has waited, in ms; 0 without one. */
     waitedMs(partition: Partition): number {
-      const { inFlight, waiting } = suspects.get(partition) ?? healthy
-      const isOpen = ({ deadline }: Waiting) => !deadline.isOver
-      const oldest = inFlight.find(isOpen) ?? waiting.find(isOpen)
+      const oldest = (suspects.get(partition) ?? healthy).waiting.find(isOpen)
       return oldest === undefined ? 0 : time.now() - oldest.since
     },
 

@@ -9,8 +9,11 @@ const KEYS_PATH = '/keys'
 /** The claims of a token that the brokers require. From Kafka 4.4 on they do not start without both. */
 export const EXPECTED = { issuer: 'https://issuer.example', audience: 'kafka' }
 
-/** A server that grants signed tokens to one client by its secret, as an OIDC provider does, and publishes its key. */
-export async function startTokenEndpoint(clientId: string, { lifetimeS = 300 }: { lifetimeS?: number } = {}) {
+/**
+ * A server that grants signed tokens to one client by its secret, as an OIDC provider does, and publishes its key.
+ * With `namesLifetime: false` only the tokens themselves say how long they are valid.
+ */
+export async function startTokenEndpoint(clientId: string, { lifetimeS = 300, namesLifetime = true } = {}) {
   let secret = `a-client-secret-${SECRET_MARK}`
   let granted = 0
   const { privateKey, publicKey } = await generateKeyPair(ALGORITHM)
@@ -35,7 +38,10 @@ export async function startTokenEndpoint(clientId: string, { lifetimeS = 300 }: 
     const isClient = decodeURIComponent(Buffer.from(basic, 'base64').toString()) === `${clientId}:${secret}`
     if (!isClient) return [401, { error: 'invalid_client' }]
     granted++
-    return [200, { access_token: await newToken(), token_type: 'Bearer', expires_in: lifetimeS }]
+    return [
+      200,
+      { access_token: await newToken(), token_type: 'Bearer', ...(namesLifetime && { expires_in: lifetimeS }) },
+    ]
   }
 
   const server = createServer((request, response) => void respond(request, response))

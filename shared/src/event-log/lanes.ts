@@ -65,8 +65,9 @@ type PartitionQueue = {
   backOff: BackOff
   /** Start of the first attempt since the last acknowledgement. */
   unacknowledgedSince: number | undefined
-  /** The failure of the last attempt. */
+  /** The failure of the last attempt, and when it was noted. */
   failure: Error | undefined
+  failedAt: number
 }
 
 type Failed = Exclude<AppendResult, { is: 'appended' }>
@@ -85,6 +86,7 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
   const queues: PartitionQueue[] = allPartitions(partitions).map((partition) => ({
     ...{ partition, entries: [], isInFlight: false, isSuspect: false, isBackingOff: false },
     ...{ backOff: createBackOff(RETRY), unacknowledgedSince: undefined, failure: undefined },
+    failedAt: Number.NEGATIVE_INFINITY,
   }))
   const lanes = new Map<string, Lane>()
   const leaderRetries = createBackOff(RETRY)
@@ -255,7 +257,7 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
   /** Logs one line for all attempts that fail for the same reason. */
   function noteFailure(queue: PartitionQueue, records: number, { is, cause }: Failed): void {
     const { partition, failure } = queue
-    queue.failure = cause
+    Object.assign(queue, { failure: cause, failedAt: time.now() })
     if (failure?.message === cause.message) return
     const context = { err: cause, partition, records }
     if (is === 'refused') log.warn(context, `an append was refused; nothing was written: ${cause.message}`)
@@ -284,7 +286,9 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
         refusal: undefined,
       }
       const queue = queues[record.partition] as PartitionQueue
-      if (!isWaiting(queue)) queue.unacknowledgedSince = undefined
+      // One client after the other may try for less than the time of a notice.
+      const isIdle = !isWaiting(queue) && time.now() - queue.failedAt > NOT_ACKNOWLEDGED_MAX_MS
+      if (isIdle) queue.unacknowledgedSince = undefined
       queue.entries.push(entry)
       dispatchSoon()
       return {

@@ -267,6 +267,20 @@ describe('lanes', () => {
     expect(lanes.problems()).toEqual([])
   })
 
+  it('name a partition that one client after the other cannot write', async () => {
+    const lanes = openLanes()
+    for (let n = 0; n < 3; n++) {
+      const [append] = await lanes.appendTo(P)
+      await last(lanes).answer([refused('transient')])
+      await lanes.advance(5_000)
+      append?.giveUp()
+      await last(lanes).answer([refused('transient')])
+    }
+    expect(lanes.problems()).toEqual([])
+    await lanes.appendTo(P)
+    expect(lanes.problems()).toEqual(['partition 0: no append acknowledged for 10 s: transient'])
+  })
+
   it('do not count the time in which no record waited', async () => {
     const lanes = openLanes()
     await lanes.appendTo(P)

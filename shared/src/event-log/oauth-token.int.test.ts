@@ -7,8 +7,8 @@ import { createTokenSource } from './oauth-token.ts'
 const { KafkaJSNumberOfRetriesExceeded } = kafkajsModule('src/errors.js')
 const LIFETIME_S = 60
 
-async function openTokens() {
-  const endpoint = await startTokenEndpoint('plants', { lifetimeS: LIFETIME_S })
+async function openTokens({ namesLifetime = true } = {}) {
+  const endpoint = await startTokenEndpoint('plants', { lifetimeS: LIFETIME_S, namesLifetime })
   onTestFinished(endpoint.close)
   let now = 0
   let secret = endpoint.secret()
@@ -38,6 +38,15 @@ describe('the source of tokens', () => {
     passSeconds(2)
     expect(await tokens.current()).not.toBe(first)
     expect(endpoint.granted()).toBe(2)
+  })
+
+  it('gives a token without a lifetime out for 10 s', async () => {
+    const { endpoint, tokens, passSeconds } = await openTokens({ namesLifetime: false })
+    const first = await tokens.current()
+    passSeconds(9)
+    expect([await tokens.current(), endpoint.granted()]).toEqual([first, 1])
+    passSeconds(2)
+    expect(await tokens.current()).not.toBe(first)
   })
 
   it('requests another one when Kafka has refused the last one', async () => {

@@ -13,6 +13,8 @@ import { Refused, TokenMissing } from './broker-errors.ts'
 const REQUEST_TIMEOUT_MS = 5_000
 /** The part of its lifetime in which a token is given out: the rest is enough to log in and to work with it. */
 const USED_PART = 0.5
+/** The lifetime of a token that comes without one. A login may give up before a slow server responds: the next takes it. */
+const UNKNOWN_LIFETIME_S = 20
 
 export type TokenSourceOptions = {
   tokenUrl: string
@@ -25,7 +27,7 @@ export type TokenSourceOptions = {
 
 /**
  * Requests access tokens with the credentials of a client (RFC 6749, section 4.4). A token is given out again during
- * the first half of its lifetime; one without a lifetime is given out once. `current` rejects with a Refused when the
+ * the first half of its lifetime; one without a lifetime, for 10 s. `current` rejects with a Refused when the
  * server refuses the client, and with a TokenMissing when it does not respond.
  */
 export function createTokenSource({ tokenUrl, clientId, clientSecret, scope, time = systemTime }: TokenSourceOptions) {
@@ -38,7 +40,7 @@ export function createTokenSource({ tokenUrl, clientId, clientSecret, scope, tim
     const requestedAt = time.now()
     const granted = await requestToken(clientSecret())
     token = granted.access_token
-    usedUntil = requestedAt + (granted.expires_in ?? 0) * 1_000 * USED_PART
+    usedUntil = requestedAt + (granted.expires_in ?? UNKNOWN_LIFETIME_S) * 1_000 * USED_PART
     return token
   })
 

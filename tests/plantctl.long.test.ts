@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,33 +7,21 @@ import { describe, expect, inject, it } from 'vitest'
 import { type Run, writeRun } from '../local/launch/run-file.ts'
 import { root } from '../local/places.mjs'
 import { startPlantctl } from './support/plantctl.ts'
+import { runStep } from './support/run-step.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { processEnvironment } from './support/test-run.ts'
 import { createTestTopic } from './support/topic.ts'
 
-const LIMIT_MS = 60_000
-const program = new URL('../plantctl/src/main.ts', import.meta.url).pathname
-
-type Ended = { code: unknown; stdout: string; stderr: string }
-
-function run(command: string, args: string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(command, args, { cwd: root, timeout: LIMIT_MS }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : error.code, stdout, stderr })
-    })
-  })
-}
-
-const plantctl = (...args: string[]) => run(process.execPath, [program, ...args])
+const plantctl = (...args: string[]) => startPlantctl(args, processEnvironment, { cwd: root }).ended
 
 it('plantctl token create prints a new token and its matching entry as JSON, and nothing else', async () => {
   const args = ['token', 'create', '--label', 'shop', '--scope', 'plants:write', '--expires', '90d', '--json']
   const before = Date.now()
-  const [first, second] = [await run('npm', ['run', '-s', 'plantctl', '--', ...args]), await plantctl(...args)]
-  expect(first.code).toBe(0)
-  const { token, entry, ...others } = JSON.parse(first.stdout)
+  const { token, entry, ...others } = JSON.parse(
+    await runStep('npm', ['run', '-s', 'plantctl', '--', ...args], { cwd: root }),
+  )
   expect(token).toMatch(/^[\w-]{43}$/)
-  expect(JSON.parse(second.stdout).token).not.toBe(token)
+  expect(JSON.parse((await plantctl(...args)).stdout).token).not.toBe(token)
   expect(others).toEqual({ label: 'shop', scopes: ['plants:write'], expires: expect.any(String) })
   const expiresAtMs = Date.parse(others.expires)
   expect(parseTokenEntries(entry, 'here')).toEqual([

@@ -18,7 +18,7 @@ import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts
 import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl.ts'
 
 const PARTITIONS = 3
-const PLANTS = 3_000
+const PLANTS = 1_000
 const KILLS = 20
 /** The last ones take several batches. */
 const GAPS = [1, 1, 1, 2, 3, 50, 3_000, 25_000]

@@ -18,6 +18,9 @@ export function consumersAsMember<C extends object, P extends { cluster: object 
   })
 }
 
+/** It has a topic and a partition if it is of one. */
+type FetchError = { name?: string; topic?: string; partition?: number }
+
 /** The part of kafkajs's ConsumerGroup that is used here. */
 type ConsumerGroup = {
   groupId: string
@@ -34,6 +37,7 @@ type ConsumerGroup = {
     findGroupCoordinator(wanted: { groupId: string }): Promise<unknown>
   }
   findReadReplicaForPartitions(topic: string, partitions: readonly number[]): Record<number, number[]>
+  recoverFromFetch(error: FetchError): Promise<void>
   joinAndSync(): Promise<void>
   heartbeat(options: { interval: number }): Promise<void>
   leave(): Promise<void>
@@ -42,6 +46,7 @@ type ConsumerGroup = {
 /** Well below the session, after which the group expels the member in any case. */
 const LEAVE_WITHIN_MS = 1_000
 const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
+const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
 
 /**
  * kafkajs sends heartbeats to the coordinator that it found when it joined. When that broker is frozen, each heartbeat
@@ -51,8 +56,8 @@ const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
  * A consumer of kafkajs joins as a new member. After a crash it would wait until the group has expelled the one that it
  * was before: for a session, which begins again when a broker becomes the coordinator.
  *
- * kafkajs fetches from the replica that the leader has named, also when no broker has its id: then nothing fetches the
- * partition until the metadata expire. Here the leader is asked again.
+ * kafkajs fetches from the replica that the leader has named until the metadata expire, also when no broker has its id,
+ * when it is no replica any more, or when it has less than the leader. Here the leader is asked again.
  */
 export function groupsWithLiveBrokers(Original: new (options: object) => ConsumerGroup) {
   return class extends Original {
@@ -94,6 +99,14 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
         cluster.brokerPool.metadataExpireAt = null
       }
       return super.findReadReplicaForPartitions(topic, partitions)
+    }
+
+    override async recoverFromFetch(error: FetchError): Promise<void> {
+      const { topic = '', partition = -1 } = error
+      const wasOfReplica = this.preferredReadReplicasPerTopicPartition[topic]?.[partition] !== undefined
+      // An error may be of any replica. The leaders name theirs again.
+      this.preferredReadReplicasPerTopicPartition = {}
+      if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
     }
 
     override async leave(): Promise<void> {

@@ -3,8 +3,8 @@ import { kafkajsModule } from './kafkajs.ts'
 
 const ConsumerGroup = kafkajsModule('src/consumer/consumerGroup.js')
 const Runner = kafkajsModule('src/consumer/runner.js')
-const { KafkaJSConnectionError } = kafkajsModule('src/errors.js')
-const logger = { namespace: () => logger, debug() {}, info() {} }
+const { KafkaJSConnectionError, KafkaJSOffsetOutOfRange } = kafkajsModule('src/errors.js')
+const logger = { namespace: () => logger, debug() {}, info() {}, error() {} }
 const instrumentationEmitter = { emit() {} }
 
 const createGroup = (cluster: object) =>
@@ -47,6 +47,32 @@ it.each([
   group.preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
   expect(group.findReadReplicaForPartitions('plants', [0])).toEqual({ [read]: [0] })
   expect(brokerPool).toEqual({ metadataExpireAt })
+})
+
+it.each([
+  [
+    'less than the leader',
+    new KafkaJSOffsetOutOfRange(new Error('out of range'), { topic: 'plants', partition: 0 }),
+    0,
+  ],
+  ['the partition no more', Object.assign(new Error('moved'), { type: 'NOT_LEADER_FOR_PARTITION' }), 1],
+])('the leader is asked when the preferred replica has %s', async (_, error, joins) => {
+  const group = createGroup({ refreshMetadata: async () => {} })
+  const offsetManager = { setDefaultOffset: vi.fn() }
+  const preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
+  const joinAndSync = vi.fn(async () => {})
+  Object.assign(group, { offsetManager, preferredReadReplicasPerTopicPartition, joinAndSync })
+  await group.recoverFromFetch(error)
+  expect(group.preferredReadReplicasPerTopicPartition).toEqual({})
+  expect(offsetManager.setDefaultOffset).not.toHaveBeenCalled()
+  expect(joinAndSync).toHaveBeenCalledTimes(joins)
+})
+
+it('a reader whose offset the leader does not have moves to the start of the log', async () => {
+  const offsetManager = { setDefaultOffset: vi.fn() }
+  const group = Object.assign(createGroup({}), { offsetManager })
+  await group.recoverFromFetch(new KafkaJSOffsetOutOfRange(new Error(), { topic: 'plants', partition: 0 }))
+  expect(offsetManager.setDefaultOffset).toHaveBeenCalledWith({ topic: 'plants', partition: 0 })
 })
 
 describe('the errors of fetches', () => {

@@ -64,7 +64,11 @@ export function withVersion<Options>(
   }
 }
 
-const CORRUPT_MESSAGE = 2
+/** The broker cannot read the records, or the index of the transactions that they belong to. */
+const UNREADABLE = new Map([
+  [2, 'CORRUPT_MESSAGE'],
+  [-1, 'UNKNOWN_SERVER_ERROR'],
+])
 const UNKNOWN_TOPIC_OR_PARTITION = 3
 /** UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID: the leader has no topic of this id, or not in this partition. */
 const TOPIC_ID_ERRORS = [100, 103]
@@ -175,8 +179,8 @@ async function decodeFetch(bytes: Buffer, topics: readonly TopicWithId[], decode
     const decoded: (Omit<(typeof partitions)[number], 'records'> & { messages: DecodedRecord[] })[] = []
     const requested = requestedOf(topics, topicId)
     for (const { records, ...partition } of partitions) {
-      const corrupt = corruptBatch(partition, requested)
-      if (corrupt !== undefined) decoded.push({ ...partition, errorCode: 0, messages: [undecodable(corrupt)] })
+      const unreadable = unreadableBatch(partition, requested)
+      if (unreadable !== undefined) decoded.push({ ...partition, errorCode: 0, messages: [undecodable(unreadable)] })
       else decoded.push({ ...partition, messages: records === undefined ? [] : await decodeRecords(records) })
     }
     responses.push({ topicName: requested.topic, partitions: decoded })
@@ -197,13 +201,14 @@ function requestedOf(topics: readonly TopicWithId[], topicId: TopicId | undefine
 }
 
 /** The batch that the broker cannot read itself. kafkajs would throw the error for all partitions of the response. */
-function corruptBatch(
+function unreadableBatch(
   { partition, errorCode }: { partition: number; errorCode: number },
   { partitions }: TopicWithId,
 ): UndecodableBatch | undefined {
   const requested = partitions.find((one) => one.partition === partition)
-  if (errorCode !== CORRUPT_MESSAGE || requested === undefined) return undefined
-  const cause = new Error('the broker responds with CORRUPT_MESSAGE')
+  const name = UNREADABLE.get(errorCode)
+  if (name === undefined || requested === undefined) return undefined
+  const cause = new Error(`the broker responds with ${name}`)
   return { offset: String(requested.fetchOffset), codec: UNKNOWN_CODEC, cause }
 }
 

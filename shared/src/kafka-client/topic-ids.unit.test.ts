@@ -109,7 +109,7 @@ const fetched = responsesOf({
       topicId,
       partitions: listOf(
         {
-          ...{ partition: int32, errorCode: int16(0, 1, 2, 3, 6, 100, 103) },
+          ...{ partition: int32, errorCode: int16(0, 1, 2, 3, 6, 100, 103, -1) },
           ...{ highWatermark: int64, lastStableOffset: int64, lastStartOffset: int64 },
           abortedTransactions: orNull(listOf({ producerId: int64, firstOffset: int64 }, {})),
           ...{ preferredReadReplica: int32, records: noRecords },
@@ -192,14 +192,15 @@ describe('a response with topic ids', () => {
       fc.asyncProperty(fetched, async ({ values: { topics, ...response }, bytes }) => {
         const [topic] = topics as [(typeof topics)[0]]
         // An error about an id becomes the error for an unknown name, which kafkajs can handle; a log that the broker
-        // cannot read (2), a batch that cannot be decoded.
-        const known = (code: number) => (code >= 100 ? 3 : code === 2 ? 0 : code)
+        // cannot read (2 and -1), a batch that cannot be decoded.
+        const isUnreadable = (code: number) => code === 2 || code === -1
+        const known = (code: number) => (code >= 100 ? 3 : isUnreadable(code) ? 0 : code)
         const corrupt = { undecodable: { offset: '5', codec: 'unknown codec', cause: expect.any(Error) } }
         const partitions = topic.partitions.map(({ records: _records, ...each }) => ({
           ...each,
           errorCode: known(each.errorCode),
           abortedTransactions: each.abortedTransactions ?? [],
-          messages: each.errorCode === 2 ? [expect.objectContaining(corrupt)] : [],
+          messages: isUnreadable(each.errorCode) ? [expect.objectContaining(corrupt)] : [],
         }))
         const requested = [0, ...partitions.map(({ partition }) => partition)]
         expect(await decodeFetched(topic.topicId, bytes, requested)).toEqual({

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { PlantCreated } from '@plant-store/shared/consumer/consumer.ts'
 import { plantTable } from '@plant-store/shared/consumer/plant-table.ts'
 import { type Appender, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
@@ -13,6 +14,7 @@ import type { Stores } from '@plant-store/shared/stores/open-stores.ts'
 import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
+import { consumeInto, newGroup } from '../support/consumed-plants.ts'
 import { followLog } from '../support/followed-log.ts'
 import { newEvent } from '../support/new-events.ts'
 import { openProjectedStore } from '../support/projected-store.ts'
@@ -221,6 +223,38 @@ it('writes and copies the partitions of the table that have a leader', async () 
   }, SOON)
   await ready
   expect(halts).toEqual([])
+})
+
+it('consumes the partitions that have a leader, also with a member that joins meanwhile', async () => {
+  const topic = await createUnreplicatedTopic()
+  const appender = createAppender(clientOf(1), topic)
+  onTestFinished(() => appender.close())
+  const [groupId, events] = [newGroup(), [] as PlantCreated[]]
+  const join = () => consumeInto(topic, { brokers: cluster.brokers.split(','), groupId }, events)
+  let id = 0n
+  async function createAndConsume(partition: number): Promise<void> {
+    let event = newEvent(++id, NODE_IDS.length)
+    while (event.partition !== partition) event = newEvent(++id, NODE_IDS.length)
+    await vi.waitFor(() => appender.append([event]), SOON)
+    await vi.waitFor(() => expect(events.map((each) => each.id)).toContain(id), SOON)
+  }
+  const first = await join()
+  for (const partition of [0, 1, 2]) await createAndConsume(partition)
+  // The group's position; the next member continues there.
+  await vi.waitFor(() => expect(first.positions().size).toBe(3), SOON)
+
+  const resume = stopBroker(2)
+  await vi.waitFor(async () => expect((await readKnownEnds(clientOf(1), topic)).ends[1]).toBeUndefined(), SOON)
+  const second = await join()
+  await vi.waitFor(
+    () => expect([first, second].map(({ positions }) => positions().size > 0)).toEqual([true, true]),
+    SOON,
+  )
+  for (const partition of [0, 2]) await createAndConsume(partition)
+  await first.waitFor('2-1')
+
+  resume()
+  await createAndConsume(1)
 })
 
 it('replays each record once when another partition gets another leader meanwhile', async () => {

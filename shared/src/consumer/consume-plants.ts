@@ -2,7 +2,8 @@ import { preconditionErrorOf } from '../event-log/broker-errors.ts'
 import type { Kafka } from '../event-log/connection.ts'
 import { readGroupOffsets } from '../event-log/groups.ts'
 import { assertWithinBounds } from '../event-log/log-identity.ts'
-import { readEnds } from '../event-log/topic.ts'
+import { readKnownEnds, withAllEnds } from '../event-log/topic.ts'
+import { allPartitions } from '../plant/position.ts'
 import { systemTime } from '../runtime/time.ts'
 import { connectKafka } from './connect-kafka.ts'
 import { inMemory } from './first-claims/in-memory.ts'
@@ -39,18 +40,24 @@ export async function consumePlants(given: ConsumeOptions): Promise<PlantConsume
   }
 }
 
-/** Reads the log's ends and checks that it is the log in which the group has committed. */
+/**
+ * Reads the log's ends and checks that it is the log in which the group has committed. A partition may have no leader,
+ * unless the start of the group depends on its end.
+ */
 async function readLog(kafka: Kafka, { topic, groupId, from, signal }: CheckedConsumeOptions) {
   signal?.throwIfAborted()
   try {
     // The committed offsets before the ends: in the other order, an offset could seem to be after the end.
     const committed = await readGroupOffsets(kafka, groupId, topic)
-    const { topicId, ends } = await readEnds(kafka, topic)
+    const { topicId, ends } = await readKnownEnds(kafka, topic)
     const stored = [...committed].map(
       ([partition, found]) => [partition, checkpointOfGroup(found, ends.length)] as const,
     )
     assertWithinBounds(stored, ends, REMEDY)
-    return { topicId, ends, atTime: await offsetsAtTimeOf(from, kafka, topic, ends) }
+    const hasStart = from === 'beginning' || allPartitions(ends.length).every((partition) => committed.has(partition))
+    if (hasStart) return { topicId, ends, atTime: ends }
+    const all = withAllEnds({ topicId, ends }, topic)
+    return { ...all, atTime: await offsetsAtTimeOf(from, kafka, topic, all.ends) }
   } catch (error) {
     throw preconditionErrorOf(error, { topic, groupId })
   }

@@ -41,8 +41,8 @@ function readMetadata(metadata: string): CommitMetadata | undefined {
 
 export type GroupPositionOptions = {
   partitions: number
-  /** The first offset of each partition for which the group has not committed one. */
-  start: readonly Offset[]
+  /** The first offset of each partition for which the group has not committed one; of others it may be unknown. */
+  start: readonly (Offset | undefined)[]
   read(): Promise<Map<Partition, GroupOffset>>
   commit(offsets: ({ partition: Partition } & GroupOffset)[]): Promise<void>
 }

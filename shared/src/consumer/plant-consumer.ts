@@ -8,7 +8,7 @@ import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { repeat } from '../runtime/retry.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { delay, systemTime } from '../runtime/time.ts'
+import { systemTime, within } from '../runtime/time.ts'
 import { withinProcessSpan } from '../tracing/spans.ts'
 import { createDelivery } from './delivery.ts'
 import type { OpenFirstClaims } from './first-claims/first-claims.ts'
@@ -53,7 +53,7 @@ export type PlantConsumer = {
 export function createPlantConsumer(
   options: CheckedConsumeOptions & Pick<LogEnds, 'topicId'>,
   kafka: Kafka,
-  start: readonly Offset[],
+  start: readonly (Offset | undefined)[],
   firstClaims: OpenFirstClaims,
 ): PlantConsumer {
   const { topic, groupId, log, signal, stopWithinMs, onParked } = options
@@ -226,10 +226,4 @@ export function createPlantConsumer(
     stop: () => end(),
     ended: ended.promise,
   }
-}
-
-async function within(ms: number, done: Promise<unknown>): Promise<void> {
-  const settled = new AbortController()
-  await Promise.race([done, delay(systemTime, ms, settled.signal)])
-  settled.abort()
 }

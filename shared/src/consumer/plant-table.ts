@@ -6,7 +6,7 @@ import { type Row, type TableRecord, tableRecordReader } from '../plant/plant-st
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { repeat } from '../runtime/retry.ts'
-import { systemTime } from '../runtime/time.ts'
+import { systemTime, within } from '../runtime/time.ts'
 import { connectKafka } from './connect-kafka.ts'
 import { checkTableOptions, type PlantTableOptions } from './options.ts'
 import { consumerErrorOf } from './plant-consumer-error.ts'
@@ -34,6 +34,8 @@ export type PlantTable = {
 const MIN_BYTES = 1
 const MAX_WAIT_MS = 500
 const CHECK_LEADERS_EVERY_MS = 1_000
+/** A Kafka that hangs would hold the connections up for longer. */
+const CLOSE_WITHIN_MS = 10_000
 const REMEDY = 'the table was recreated, or this is another cluster: read it again from its beginning'
 
 /**
@@ -96,8 +98,10 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
 
   /** Called once by `close`, or when the table cannot be followed. */
   async function end(error?: Error): Promise<void> {
-    await Promise.all([follower.close(), leaders.close()])
-    await groups.deleteAll()
+    await within(
+      CLOSE_WITHIN_MS,
+      Promise.all([follower.close(), leaders.close()]).then(() => groups.deleteAll()),
+    )
     const reason = error === undefined ? undefined : consumerErrorOf(error, 'unexpected')
     ready.reject(reason ?? new Error('the copy was closed before it was ready'))
     if (reason === undefined) ended.resolve()

@@ -9,17 +9,20 @@ export async function offsetsAtTimeOf(from: Begin, kafka: Kafka, topic: string, 
   return typeof from === 'object' && 'time' in from ? offsetsAt(kafka, topic, from.time.getTime()) : ends
 }
 
+type Offsets = readonly (Offset | undefined)[]
+
 /**
  * The first offset to deliver in each partition of a log with these ends. `atTime` are the offsets of the time in
- * `from`. Throws a PlantConsumerError when `from.positions` does not fit the log.
+ * `from`. Throws a PlantConsumerError when `from.positions` does not fit the log. An unknown end leads to an unknown
+ * start, or is not compared.
  */
-export function startOffsetsOf(from: Begin, ends: readonly Offset[], atTime: readonly Offset[]): Offset[] {
+export function startOffsetsOf(from: Begin, ends: Offsets, atTime: Offsets): Offsets {
   if (from === 'beginning') return ends.map(() => FIRST)
   if (from === 'end') return [...ends]
   if ('time' in from) return [...atTime]
   return allPartitions(ends.length).map((partition) => {
     const next = from.positions.get(partition)
-    const end = ends[partition] as Offset
+    const end = ends[partition] ?? Number.POSITIVE_INFINITY
     if (next === undefined || next > end || from.positions.size !== ends.length) {
       throw new PlantConsumerError(
         'invalid-options',

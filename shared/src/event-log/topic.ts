@@ -79,7 +79,7 @@ export async function createTopic(kafka: Kafka, topic: TopicSettings, kind: Topi
 
 /** Throws a PreconditionError for a topic that is not as needed, any other error when Kafka does not respond. */
 export async function checkTopic(kafka: Kafka, settings: TopicSettings, kind: TopicKind = LOG): Promise<TopicState> {
-  return whole(await checkLedPartitions(kafka, settings, kind), settings.topic)
+  return withAllEnds(await checkLedPartitions(kafka, settings, kind), settings.topic)
 }
 
 /** As `checkTopic`, also while partitions have no leader. */
@@ -122,7 +122,7 @@ export function openTransactionText(topic: string, { partition, from, end }: Ope
  * Throws a PreconditionError when the topic is missing or has lost its first events, or when Kafka refuses the user.
  */
 export async function readEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS): Promise<LogEnds> {
-  return whole(await readKnownEnds(kafka, topic, lost), topic)
+  return withAllEnds(await readKnownEnds(kafka, topic, lost), topic)
 }
 
 /** As `readEnds`, also while partitions have no leader. */
@@ -139,7 +139,8 @@ export async function readKnownEnds(kafka: Kafka, topic: string, lost = LOST_CLA
   }
 }
 
-function whole<S extends KnownEnds>(state: S, topic: string): S & LogEnds {
+/** Throws a NoLeader while a partition has no leader. */
+export function withAllEnds<S extends KnownEnds>(state: S, topic: string): S & LogEnds {
   const partition = state.ends.indexOf(undefined)
   if (partition === -1) return state as S & LogEnds
   throw new NoLeader(`partition ${partition} of ${topic} has no leader`)

@@ -28,3 +28,10 @@ export function delay(time: Time, ms: number, signal?: AbortSignal): Promise<voi
     signal?.addEventListener('abort', end, { once: true })
   })
 }
+
+/** Resolves when the work is done, or after `ms`. */
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const settled = new AbortController()
+  await Promise.race([work, delay(systemTime, ms, settled.signal)])
+  settled.abort()
+}

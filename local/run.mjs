@@ -7,9 +7,11 @@ import { cacheDir, root } from './places.mjs'
 // Runs run.ts by a Node that runs TypeScript: this one if it is new enough, else one fetched from the npm registry into
 // a folder below .local. This file runs on old versions of Node.
 
-const OLDEST_MAJOR = 24
+// Older ones do not know import.meta.main.
+const OLDEST = { major: 24, minor: 2 }
 
-if (Number(process.versions.node.split('.')[0]) >= OLDEST_MAJOR) await import('./run.ts')
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major > OLDEST.major || (major === OLDEST.major && minor >= OLDEST.minor)) await import('./run.ts')
 else passOn(fetchedNode())
 
 function fetchedNode() {
@@ -35,7 +37,7 @@ function fetchedNode() {
   rmSync(part, { recursive: true, force: true })
   if (runs()) return node
   console.error(`Node ${version} for ${platform} could not be fetched, or does not run here. Try again later, or install
-Node ${OLDEST_MAJOR} or newer.`)
+Node ${OLDEST.major}.${OLDEST.minor} or newer.`)
   process.exit(1)
 }
 

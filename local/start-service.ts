@@ -40,7 +40,7 @@ async function main(args: string[]): Promise<number> {
 function environmentOf(name: ServiceKind): NodeJS.ProcessEnv {
   const run = readRun(localDirOf(process.env))
   const { PLANT_STORE_TOKEN, ...own } = process.env
-  const env: NodeJS.ProcessEnv = { ...(run && settingsOfRun(run, own)), ...own }
+  const env: NodeJS.ProcessEnv = { ...(run && settingsOfRun(run, name, own)), ...own }
   if (!env.KAFKA_BROKERS || !namesRedis(env))
     throw new Failure('No Kafka and Redis: set KAFKA_BROKERS and REDIS_URL, or run npm start first to use its stores.')
   if (name === 'projector' || env.PLANT_STORE_TOKEN_DIGESTS || env.PLANT_STORE_TOKEN_DIGESTS_FILE) return env
@@ -51,9 +51,8 @@ function environmentOf(name: ServiceKind): NodeJS.ProcessEnv {
 }
 
 /** The store of a running npm start, of which the environment may name another Kafka or another Redis. */
-function settingsOfRun(run: Run, own: NodeJS.ProcessEnv) {
-  const { kafkaBrokers, redisUrl, storeSettings, topic, partitions, table } = run
-  const settings = Object.entries({ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...storeSettings })
+function settingsOfRun({ storeSettings, topic, partitions, table }: Run, name: ServiceKind, own: NodeJS.ProcessEnv) {
+  const settings = Object.entries(storeSettings[name])
   const isOther = (name: string) =>
     (name.startsWith('KAFKA_') && own.KAFKA_BROKERS) || (name.startsWith('REDIS_') && namesRedis(own))
   return {

@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { bringUp } from './launch/bring-up.ts'
 import { help, welcome } from './launch/help.ts'
+import type { StoreUser } from './launch/launch.ts'
 import { createProgress, type Progress } from './launch/progress.ts'
 import { type Pids, removeRun, writeRun } from './launch/run-file.ts'
 import { stopGraceMs } from './launch/service.ts'
@@ -115,11 +116,11 @@ async function run(settings: Settings, progress: Progress, stop: AbortSignal, st
   }
   try {
     const { settingsOf, dockerProject } = await bringUp(launch, AbortSignal.any([stop, gaveUp.signal]))
-    const { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...others } = settingsOf('plantctl')
     const { EVENT_SOURCE } = process.env
-    const storeSettings = EVENT_SOURCE ? { ...others, EVENT_SOURCE } : others
-    const addresses = { ...urlsOf(settings), kafkaBrokers, redisUrl, storeSettings, dockerProject }
-    publish = () => writeRun(localDir, { ...addresses, token, topic, partitions, table, pids })
+    const settingsFor = (user: StoreUser) => ({ ...settingsOf(user), ...(EVENT_SOURCE && { EVENT_SOURCE }) })
+    const [api, projector, plantctl] = [settingsFor('api'), settingsFor('projector'), settingsFor('plantctl')]
+    const stores = { storeSettings: { api, projector, plantctl }, dockerProject }
+    publish = () => writeRun(localDir, { ...urlsOf(settings), ...stores, token, topic, partitions, table, pids })
     publish()
     progress.say(welcome(settings, token, dockerProject))
     await Promise.race([aborted(stop), aborted(gaveUp.signal)])

@@ -67,18 +67,18 @@ describe('the store that plantctl uses', () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, '.local'))
     mkdirSync(join(folder, 'within', 'it'), { recursive: true })
-    const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+    const stores = { KAFKA_BROKERS: inject('kafkaBrokers'), REDIS_URL: inject('redisUrl') }
     const services = {
       url: '',
       urls: [],
       opsUrls: {},
-      storeSettings: {},
+      storeSettings: { api: {}, projector: {}, plantctl: stores },
       table: 'off',
       dockerProject: undefined,
       token: '',
       pids: { launcher: 0, api: 0, projector: 0 },
     }
-    writeRun(join(folder, '.local'), { ...services, ...stores, topic, partitions: 3, ...changes })
+    writeRun(join(folder, '.local'), { ...services, topic, partitions: 3, ...changes })
     return { folder, topic }
   }
 

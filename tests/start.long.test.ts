@@ -17,8 +17,10 @@ it('npm start: a plant survives a restart and a kill -9 of launcher and broker; 
 
   const first = await npmStart(localDir, environment)
   for (const folder of ['data', 'logs']) expect(statSync(join(localDir, folder)).mode & 0o777).toBe(0o700)
-  expect(first.kafkaBrokers).toBe(`127.0.0.1:${environment.KAFKA_PORT}`)
-  expect(first.redisUrl).toBe(`redis://127.0.0.1:${environment.REDIS_PORT}`)
+  expect(first.storeSettings.api).toEqual({
+    KAFKA_BROKERS: `127.0.0.1:${environment.KAFKA_PORT}`,
+    REDIS_URL: `redis://127.0.0.1:${environment.REDIS_PORT}`,
+  })
   expect(first.log()).toContain(`${first.url}/docs`)
   expect(first.dockerProject === undefined).toBe(source === 'processes')
   expect(statSync(join(localDir, 'run.json')).mode & 0o777).toBe(0o600)
@@ -93,7 +95,7 @@ it('npm start with an external Kafka and Redis, and with a certificate, starts n
   const run = await npmStart(localDir, environment, '--with', 'external')
   expect(Object.keys(run.pids).sort()).toEqual(['api', 'launcher', 'projector'])
   expect(run.dockerProject).toBeUndefined()
-  expect(run.storeSettings).toMatchObject({ EVENT_SOURCE: '/greenhouse' })
+  expect(run.storeSettings.plantctl).toMatchObject({ EVENT_SOURCE: '/greenhouse' })
   expect(run.log()).toContain('Plant Store is ready at https://')
   expect((await createPlant(run.url, 1n, 'Monstera')).response?.status).toBe(200)
   await stopStart(run.launcher)

@@ -17,7 +17,8 @@ export type Launch = {
 }
 
 /** A program that uses the stores. If the stores have users, each program has the rights that it needs. */
-export type Role = 'setup' | 'api' | 'projector' | 'plantctl'
+export type Role = 'setup' | StoreUser
+export type StoreUser = 'api' | 'projector' | 'plantctl'
 
 export type Stores = {
   settingsOf(role: Role): Record<string, string>

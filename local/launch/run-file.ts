@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeWhole } from '../processes/whole-file.ts'
+import type { StoreUser } from './launch.ts'
 
 /**
  * `run.json`: what other programs need to know of a running `npm start`. It exists from the moment both services are
@@ -12,11 +13,8 @@ export type Run = {
   /** The URLs of the operations ports, by service. */
   opsUrls: Record<string, string>
   token: string
-  kafkaBrokers: string | undefined
-  /** Undefined when `storeSettings` say how to find it. */
-  redisUrl: string | undefined
-  /** The other settings that a client of the stores needs. */
-  storeSettings: Record<string, string>
+  /** Settings with which each program reaches Kafka and Redis, with the rights that it needs. */
+  storeSettings: Record<StoreUser, Record<string, string>>
   topic: string
   partitions: number
   table: string

@@ -55,8 +55,9 @@ export async function untilServiceReady(running: RunningProcess, opsUrl: string,
 
 /** Other settings in the environment (a log level, a deadline) are passed on to the services. */
 function environmentOf({ kind, port, opsPort }: Service, { settings, stores, token }: Environment): NodeJS.ProcessEnv {
-  // Callers need the token; the services need only its digest. The api accepts no other token here.
-  const { PLANT_STORE_TOKEN: _, PLANT_STORE_TOKEN_DIGESTS_FILE: __, ...own } = environmentFor(stores, settings, kind)
+  // Callers need the token; the services need only its digest.
+  const { PLANT_STORE_TOKEN: _, ...own } = environmentFor(stores, settings, kind)
   const env = { ...own, HOST: settings.host, OPS_PORT: String(opsPort) }
-  return port === undefined ? env : { ...env, PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: digestOf(token) }
+  const digests = [own.PLANT_STORE_TOKEN_DIGESTS, digestOf(token)].filter(Boolean).join()
+  return port === undefined ? env : { ...env, PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: digests }
 }

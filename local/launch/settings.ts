@@ -74,6 +74,10 @@ export function readSettings(env: NodeJS.ProcessEnv, options: Options = {}): Set
     ...{ topic: found.PLANTS_TOPIC, partitions: found.PLANTS_PARTITIONS, table: found.PLANTS_TABLE },
     ...{ token: found.PLANT_STORE_TOKEN, localDir: localDirOf(env), ...choose(env, stores, cluster) },
   }
+  if (env.PLANT_STORE_TOKEN_DIGESTS_FILE)
+    throw new Failure(
+      'PLANT_STORE_TOKEN_DIGESTS_FILE: npm start adds its own token, and takes others from PLANT_STORE_TOKEN_DIGESTS',
+    )
   const taken = new Map<number, string>()
   for (const { port, what } of portsOf(settings)) {
     if (taken.has(port)) throw new Failure(`${port} is the port of both ${taken.get(port)} and ${what}`)

@@ -60,15 +60,15 @@ function read(file: string): string {
 /** Creates a file with its text in it; of several that try at once one succeeds, for the others it is there already. */
 function createWhole(file: string, text: string): boolean {
   const part = `${file}.${process.pid}.part`
-  writeFileSync(part, text)
   try {
+    writeFileSync(part, text)
     linkSync(part, file)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
   } finally {
-    rmSync(part)
+    rmSync(part, { force: true })
   }
 }
 

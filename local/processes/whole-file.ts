@@ -1,10 +1,15 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** Writes a file that readers see either as it was or as it will be, never half written. */
 export function writeWhole(file: string, text: string, { mode = 0o644 } = {}): void {
   mkdirSync(dirname(file), { recursive: true })
   const part = `${file}.${process.pid}.part`
-  writeFileSync(part, text, { mode })
-  renameSync(part, file)
+  try {
+    writeFileSync(part, text, { mode })
+    renameSync(part, file)
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw error
+  }
 }

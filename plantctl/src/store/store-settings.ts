@@ -43,13 +43,11 @@ export function readStoreSettings(env: NodeJS.ProcessEnv) {
 function readLocalStart(folder: string, localDir: string | undefined): LocalStart | undefined {
   const file = localDir ? join(resolve(folder, localDir), 'run.json') : nearestRunFile(folder)
   if (file === undefined || !existsSync(file)) return undefined
-  const { kafkaBrokers, redisUrl, storeSettings, topic, partitions, table } = JSON.parse(readFileSync(file, 'utf8'))
+  const { storeSettings, topic, partitions, table } = JSON.parse(readFileSync(file, 'utf8'))
   return {
     file,
     settings: {
-      KAFKA_BROKERS: kafkaBrokers,
-      REDIS_URL: redisUrl,
-      ...storeSettings,
+      ...storeSettings.plantctl,
       PLANTS_TOPIC: topic,
       PLANTS_PARTITIONS: String(partitions),
       PLANTS_TABLE: table,

@@ -20,6 +20,8 @@ Each has a README in examples. KAFKA_BROKERS, PLANTS_TOPIC and PLANTS_TABLE name
 a running npm start, else localhost:19092, plants and plants.table.
 `
 
+const DEFAULTS = { KAFKA_BROKERS: 'localhost:19092', PLANTS_TOPIC: 'plants', PLANTS_TABLE: 'plants.table' }
+
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   console.error(describe(error))
   return 1
@@ -39,7 +41,10 @@ async function main([name, ...rest]: string[]): Promise<number> {
 
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const run = readRun(localDirOf(env))
-  if (run === undefined || env.KAFKA_BROKERS) return env
-  const table = run.table === 'on' ? `${run.topic}.table` : run.table
-  return { PLANTS_TOPIC: run.topic, PLANTS_TABLE: table, ...env, KAFKA_BROKERS: run.kafkaBrokers }
+  if (run === undefined || env.KAFKA_BROKERS) return { ...DEFAULTS, ...env }
+  const { KAFKA_BROKERS, KAFKA_SECURITY_PROTOCOL } = run.storeSettings.plantctl
+  if (KAFKA_SECURITY_PROTOCOL !== undefined)
+    throw new Failure('The running npm start has a Kafka with logins: set KAFKA_BROKERS and the settings of a login.')
+  const table = run.table === 'on' || run.table === 'off' ? `${run.topic}.table` : run.table
+  return { PLANTS_TOPIC: run.topic, PLANTS_TABLE: table, ...env, KAFKA_BROKERS }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -32,10 +33,15 @@ export function openPlantTable(file: string) {
   }
 
   return {
-    /** A new table next to the one in use. Drops an unfinished one of an earlier rebuild. */
+    /** A new table next to the one in use. Ends an unfinished rebuild, also one that is under way. */
     startRebuild() {
-      database.exec(`DROP TABLE IF EXISTS plants_new; CREATE TABLE plants_new ${columns}`)
-      const insert = database.prepare('INSERT OR IGNORE INTO plants_new (id, name, tag) VALUES (?, ?, ?)')
+      const own = `plants_new_${randomUUID().replaceAll('-', '')}`
+      transact(() => {
+        const unfinished = database.prepare("SELECT name FROM sqlite_schema WHERE name GLOB 'plants_new_*'").all()
+        for (const { name } of unfinished) database.exec(`DROP TABLE ${name}`)
+        database.exec(`CREATE TABLE ${own} ${columns}`)
+      })
+      const insert = database.prepare(`INSERT OR IGNORE INTO ${own} (id, name, tag) VALUES (?, ?, ?)`)
       return {
         add: (rows: readonly Row[]) =>
           transact(() => {
@@ -45,7 +51,7 @@ export function openPlantTable(file: string) {
         /** The new table replaces the old one in one step: a reader sees all of one or of the other. */
         switchTo: (positions: ReadonlyMap<number, number>) =>
           transact(() => {
-            database.exec('DROP TABLE plants; ALTER TABLE plants_new RENAME TO plants; DELETE FROM read_up_to')
+            database.exec(`DROP TABLE plants; ALTER TABLE ${own} RENAME TO plants; DELETE FROM read_up_to`)
             const note = database.prepare('INSERT INTO read_up_to (partition, next_offset) VALUES (?, ?)')
             for (const [partition, next] of positions) note.run(partition, next)
           }),

@@ -8,7 +8,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartiti
 topic = os.environ.get("PLANTS_TABLE", "plants.table")
 brokers = os.environ.get("KAFKA_BROKERS", "localhost:19092")
 consumer = Consumer({"bootstrap.servers": brokers, "group.id": "python-table", "enable.partition.eof": True})
-unread = set(consumer.list_topics(topic).topics[topic].partitions)
+described = consumer.list_topics(topic, timeout=10).topics[topic]
+if described.error is not None:
+    raise SystemExit(f"Topic {topic} can't be read: {described.error.str()}.")
+unread = set(described.partitions)
 consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])
 
 plants = {}

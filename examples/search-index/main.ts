@@ -28,7 +28,7 @@ try {
 } catch (error) {
   if (!(error instanceof PlantConsumerError)) throw error
   console.error(error.message)
-  const isOfAnotherLog = ['another-log', 'partitions-changed', 'first-claims'].includes(error.code)
+  const isOfAnotherLog = ['another-log', 'partitions-changed'].includes(error.code)
   if (isOfAnotherLog) console.error(`To fill the index from this log, delete ${values.index}*`)
   process.exitCode = 1
 } finally {

@@ -10,13 +10,23 @@ export async function fetchAgain(request: Request): Promise<Response> {
   const mayRepeat = request.method === 'GET' || request.headers.has('idempotency-key')
   const end = Date.now() + GIVE_UP_AFTER_MS
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
-    const isLast = !mayRepeat || Date.now() + waitMs > end
-    const response = await fetch(request.clone()).catch((error: unknown) => {
-      if (isLast) throw error
-      return undefined
-    })
-    if (response !== undefined && (isLast || ![429, 503].includes(response.status))) return response
-    const retryAfterMs = 1_000 * Number(response?.headers.get('retry-after') ?? 0)
-    await new Promise((resolve) => setTimeout(resolve, Math.max(waitMs, retryAfterMs)))
+    const response = await fetch(request.clone()).catch((error: Error) => error)
+    const isFinal = response instanceof Response && ![429, 503].includes(response.status)
+    const pauseMs = Math.max(waitMs, retryAfterMs(response))
+    if (!isFinal && mayRepeat && Date.now() + pauseMs <= end) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      continue
+    }
+    if (response instanceof Error) throw response
+    return response
   }
 }
+
+/** The wait that a response asks for. A date, which a proxy may send, counts as 0. */
+function retryAfterMs(response: Response | Error): number {
+  return response instanceof Error ? 0 : 1_000 * (Number(response.headers.get('retry-after')) || 0)
+}
+
+/** The failure that a response reports; one of a proxy may have no body. */
+export const failureOf = (error: { message: string } | undefined, response: Response | undefined) =>
+  new Error(error?.message || `the response has status ${response?.status}`)

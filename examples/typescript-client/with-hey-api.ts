@@ -1,5 +1,5 @@
 import { parse, stringify } from './exact-json.ts'
-import { fetchAgain } from './fetch-again.ts'
+import { failureOf, fetchAgain } from './fetch-again.ts'
 import { createClient, createConfig } from './generated/hey-api/client/index.ts'
 import { createPlant, listPlants, type NewPlant, readPlant } from './generated/hey-api/index.ts'
 
@@ -19,14 +19,14 @@ async function exactFetch(request: Request): Promise<Response> {
 /** Creates a plant. Resolves to its position. */
 export async function create(body: NewPlant, key: string): Promise<string> {
   const { error, response } = await createPlant({ client, body, headers: { 'Idempotency-Key': key } })
-  if (error !== undefined) throw new Error(error.message)
-  return response?.headers.get('Plants-Position') ?? ''
+  if (response?.ok !== true) throw failureOf(error, response)
+  return response.headers.get('Plants-Position') ?? ''
 }
 
 /** Reads a plant that is known at this position. */
 export async function read(id: bigint, position: string): Promise<string> {
-  const { data, error } = await readPlant({ client, path: { id }, headers: { 'Plants-Position': position } })
-  if (error !== undefined) throw new Error(error.message)
+  const { data, error, response } = await readPlant({ client, path: { id }, headers: { 'Plants-Position': position } })
+  if (data === undefined) throw failureOf(error, response)
   return data.name
 }
 
@@ -34,8 +34,12 @@ export async function read(id: bigint, position: string): Promise<string> {
 export async function* list(position: string) {
   const headers = { 'Plants-Position': position }
   for (let cursor: string | undefined; ; ) {
-    const { data, error } = await listPlants({ client, headers, query: { limit: 2, ...(cursor && { cursor }) } })
-    if (error !== undefined) throw new Error(error.message)
+    const { data, error, response } = await listPlants({
+      client,
+      headers,
+      query: { limit: 2, ...(cursor && { cursor }) },
+    })
+    if (data === undefined) throw failureOf(error, response)
     yield* data.items
     if (data.next === undefined) return
     cursor = data.next

@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch'
 import { parse, stringify } from './exact-json.ts'
-import { fetchAgain } from './fetch-again.ts'
+import { failureOf, fetchAgain } from './fetch-again.ts'
 import type { components, paths } from './generated/openapi-fetch.d.ts'
 
 type NewPlant = components['schemas']['NewPlant']
@@ -25,15 +25,15 @@ async function exactFetch(request: Request): Promise<Response> {
 /** Creates a plant. Resolves to its position. */
 export async function create(body: NewPlant, key: string): Promise<string> {
   const { error, response } = await plants.POST('/plants', { body, params: { header: { 'Idempotency-Key': key } } })
-  if (error !== undefined) throw new Error(error.message)
+  if (!response.ok) throw failureOf(error, response)
   return response.headers.get('Plants-Position') ?? ''
 }
 
 /** Reads a plant that is known at this position. */
 export async function read(id: bigint, position: string): Promise<string> {
   const params = { path: { id }, header: { 'Plants-Position': position } }
-  const { data, error } = await plants.GET('/plants/{id}', { params })
-  if (error !== undefined) throw new Error(error.message)
+  const { data, error, response } = await plants.GET('/plants/{id}', { params })
+  if (data === undefined) throw failureOf(error, response)
   return data.name
 }
 
@@ -41,10 +41,10 @@ export async function read(id: bigint, position: string): Promise<string> {
 export async function* list(position: string) {
   const header = { 'Plants-Position': position }
   for (let cursor: string | undefined; ; ) {
-    const { data, error } = await plants.GET('/plants', {
+    const { data, error, response } = await plants.GET('/plants', {
       params: { header, query: { limit: 2, ...(cursor && { cursor }) } },
     })
-    if (error !== undefined) throw new Error(error.message)
+    if (data === undefined) throw failureOf(error, response)
     yield* data.items
     if (data.next === undefined) return
     cursor = data.next

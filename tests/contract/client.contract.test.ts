@@ -2,6 +2,7 @@ import { createServer, request as forward } from 'node:http'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../local/places.mjs'
+import { runCommand } from '../../local/processes/command.ts'
 import { send } from '../support/client.ts'
 import { listen } from '../support/listen.ts'
 import { startPlantStore, TOKEN } from '../support/plant-store.ts'
@@ -37,6 +38,13 @@ describe('the example of TypeScript clients', () => {
       expect(output.trim().split('\n').sort()).toEqual(lines.sort())
     },
   )
+})
+
+it.each(['openapi-fetch', 'hey-api'])('reports the response of a proxy that has no body: %s', async (generator) => {
+  const proxy = createServer((_, response) => response.writeHead(502, { 'content-length': 0 }).end())
+  const env = { ...process.env, BASE_URL: `http://127.0.0.1:${await listen(proxy)}`, TOKEN }
+  const ended = await runCommand('node', ['main.ts', generator], { cwd: FOLDER, env, timeoutMs: 60_000 })
+  expect(ended).toMatchObject({ code: 1, output: expect.stringContaining('the response has status 502') })
 })
 
 /** Resolves to the address of a proxy that breaks the connection of each other create before the response. */

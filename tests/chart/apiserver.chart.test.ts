@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { CHART, findChartPrograms, manifestsIn, type Output, RELEASE, run, template, valuesFile } from './helm.ts'
 import { findKubernetes, httpRouteDefinition, startKubernetes } from './kube-apiserver.ts'
@@ -7,6 +7,7 @@ import { EVERYTHING, MINIMAL, VALUES } from './values.ts'
 
 const [programs, kubernetes] = [await findChartPrograms(), await findKubernetes()]
 const NAMESPACE = 'plants'
+const KNOWN_WITHIN = { timeout: 60_000, interval: 200 }
 const LEVELS = ['enforce', 'warn', 'audit']
 
 /**
@@ -47,8 +48,11 @@ describe.runIf(programs !== undefined && kubernetes !== undefined)('a kube-apise
     expect(code, stderr).toBe(0)
     const created = await server.kubectl('create', '--filename', await httpRouteDefinition())
     expect(created.code, created.stderr).toBe(0)
-    const known = ['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']
-    expect(await server.kubectl(...known)).toMatchObject({ code: 0 })
+    // kubectl does not wait for a kind that has no conditions yet.
+    await vi.waitFor(async () => {
+      const known = await server.kubectl('wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all')
+      expect(known.code, known.stderr).toBe(0)
+    }, KNOWN_WITHIN)
   })
   afterAll(() => server.stop())
 

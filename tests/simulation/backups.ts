@@ -7,7 +7,7 @@ import type { GroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { flushPromises, type SimulatedProcess } from './clock.ts'
@@ -20,6 +20,7 @@ import { connectTarget, createTarget, send, type Target } from './restored-topic
 
 const GROUP = 'a consumer'
 const FETCHED = 3
+const FILE_RECORDS = 4
 /** Runs of one restore; the last ones have no faults. */
 const RUNS = 12
 const DISTURBED_RUNS = 8
@@ -52,7 +53,6 @@ export function createBackups({
   const contents = new Map<string, readonly RawRecord[]>()
   const manifests: Manifest[] = []
   let running: SimulatedProcess | undefined
-  let files = 0
 
   const request = <T>(process: SimulatedProcess, what: string, part: () => T) => send(network, process, what, part)
 
@@ -85,14 +85,27 @@ export function createBackups({
     async *recordsOf({ name }) {
       yield contents.get(name) ?? []
     },
-    writer(_partition, from) {
-      const name = `file ${files++}`
-      const records: RawRecord[] = []
+    writer(partition, from) {
+      const files: BackupFile[] = []
+      let [start, records]: [Offset, RawRecord[]] = [from, []]
+
+      function closeFile(end: Offset, more: Partial<BackupFile>): void {
+        const name = `${partition}: ${start} to ${end}`
+        if (manifests.at(-1)?.partitions.some(({ files }) => files.some((file) => file.name === name)))
+          broken('a backup replaces a file of the earlier one')
+        contents.set(name, records)
+        files.push({ name, from: start, end, records: records.length, sha256: '', ...more })
+        start = end
+        records = []
+      }
+
       return {
-        add: async (some) => void records.push(...some),
-        async finish(end): Promise<BackupFile[]> {
-          contents.set(name, records)
-          return records.length === 0 ? [] : [{ name, from, end, records: records.length, sha256: '' }]
+        async add(some) {
+          for (const record of some) if (records.push(record) === FILE_RECORDS) closeFile(after(record.offset), {})
+        },
+        async finish(end) {
+          if (records.length > 0) closeFile(end, { isSmall: true })
+          return files
         },
         async abandon() {},
       }

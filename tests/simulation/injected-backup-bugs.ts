@@ -14,6 +14,7 @@ export const BACKUP_BUGS: readonly InjectedBug[] = [
     ['await log.readTopic()\n', 'await log.readTopic()\n  const { groups, areAll } = await log.readGroups()\n'],
   ),
   bug('a backup continues that of another log', ADD, ['if (sought === undefined) continue', 'if (true) continue']),
+  bug('full files are written anew', ADD, ['!file.isSmall || ', '']),
   bug('small files are written anew without their records', ADD, ['await writer.add(records)\n', '{}\n']),
   bug('a backup has the last claim twice', ADD, ['offset >= part.before', 'offset >= part.before - 1']),
   bug('a restore compares only the ends', RESTORE, ['|| lineOf(value) !== lineOf(record)) throw', ') throw']),

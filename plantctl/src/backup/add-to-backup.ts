@@ -133,12 +133,15 @@ function assertContinues(
   }
 }
 
-/** Takes small files off the end: they are written anew with as many new records, so that their number stays small. */
+/**
+ * Takes small files off the end: they are written anew with as many new records, so that their number stays small. The
+ * new files end later, so that no name is used again: until the manifest is replaced, the earlier backup stays.
+ */
 function takeSmallFiles(files: BackupFile[], newRecords: number): BackupFile[] {
   let first = files.length
   for (let records = newRecords; first > 0; first--) {
     const file = files[first - 1] as BackupFile
-    if (file.records > records) break
+    if (!file.isSmall || file.records > records) break
     records += file.records
   }
   return files.splice(first)

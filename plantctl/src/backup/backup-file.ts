@@ -15,8 +15,11 @@ const FILE_BYTES = 64 * 1_048_576
 const MEMBER_BYTES = 256 * 1_024
 const LINE_END = '\n'.charCodeAt(0)
 
-/** Writes the records of one partition, from an offset on, into files of a limited size. */
-export function createFileWriter(folder: string, partition: Partition, from: Offset) {
+/**
+ * Writes the records of one partition, from an offset on, into files of a limited size. No file gets its name if
+ * `assertHeld` rejects: another run may have written one with this name.
+ */
+export function createFileWriter(folder: string, partition: Partition, from: Offset, assertHeld: () => Promise<void>) {
   const files: BackupFile[] = []
   let start = from
   let next = from
@@ -38,10 +41,12 @@ export function createFileWriter(folder: string, partition: Partition, from: Off
   async function closeFile(end: Offset): Promise<void> {
     if (open === undefined) return
     await compressPending()
-    const { file, hash, records } = open
+    await assertHeld()
+    const { file, hash, records, bytes } = open
     const name = `${nameOf(partition, start)}-${offsetText(end - 1)}.jsonl.gz`
     await file.finish(join(folder, name))
-    files.push({ name, from: start, end, records, sha256: hash.digest('hex') })
+    const isSmall = bytes < FILE_BYTES
+    files.push({ name, from: start, end, records, sha256: hash.digest('hex'), ...(isSmall && { isSmall }) })
     open = undefined
     start = end
   }

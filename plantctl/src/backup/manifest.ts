@@ -22,6 +22,8 @@ const BackupFile = Type.Object({
   end: Type.Unsafe<Offset>(Count),
   records: Count,
   sha256: Type.String(),
+  /** It is smaller than the limit, so that a later run writes it anew. Earlier releases did not write this field. */
+  isSmall: Type.Optional(Type.Boolean()),
 })
 export type BackupFile = Type.Static<typeof BackupFile>
 

@@ -76,7 +76,7 @@ it('only a piece of each open file is in memory', async () => {
   const folder = temporaryFolder()
   const opened: ReturnType<typeof recordsOf>[] = []
   for (const partition of allPartitions(files)) {
-    const writer = createFileWriter(folder, partition, 0 as Offset)
+    const writer = createFileWriter(folder, partition, 0 as Offset, async () => {})
     for (let offset = 0; offset < records; offset++) {
       const value = randomBytes(valueBytes)
       await writer.add([{ offset: offset as Offset, timestamp: '0', key: null, value, headers: [] }])

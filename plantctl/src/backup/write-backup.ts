@@ -32,7 +32,7 @@ export async function writeBackup(
     const before = await readManifest(folder)
     const files = {
       recordsOf: (file: BackupFile) => recordsOf(folder, file),
-      writer: (partition: Partition, from: Offset) => createFileWriter(folder, partition, from),
+      writer: (partition: Partition, from: Offset) => createFileWriter(folder, partition, from, lock.assertHeld),
     }
     const manifest = await addToBackup(backedUpLog(log, signal), files, before, progress)
     await lock.assertHeld()

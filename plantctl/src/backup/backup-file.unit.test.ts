@@ -1,0 +1,32 @@
+import { readdirSync } from 'node:fs'
+import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
+import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { createFileWriter } from './backup-file.ts'
+
+const P = 0 as Partition
+const MEGABYTE = 1_048_576
+const recordAt = (offset: number): RawRecord => ({
+  ...{ offset: offset as Offset, timestamp: '0', key: null, headers: [] },
+  value: Buffer.alloc(MEGABYTE, 'x'),
+})
+
+it('only a file below the limit is small', async () => {
+  const writer = createFileWriter(temporaryFolder(), P, FIRST, async () => {})
+  for (let n = 0; n < 65; n++) await writer.add([recordAt(n)])
+  const files = await writer.finish(70 as Offset)
+  expect(files.map(({ end, isSmall }) => [end, isSmall])).toEqual([
+    [64, undefined],
+    [70, true],
+  ])
+})
+
+it('a run that another one has replaced gives no file its name', async () => {
+  const folder = temporaryFolder()
+  const writer = createFileWriter(folder, P, FIRST, () => Promise.reject(new Error('taken over')))
+  await writer.add([recordAt(0)])
+  await expect(writer.finish(1 as Offset)).rejects.toThrow('taken over')
+  await writer.abandon()
+  expect(readdirSync(folder)).toEqual([])
+})

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import {
   appendFileSync,
+  cpSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -9,6 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
@@ -28,6 +31,7 @@ import { startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl.ts'
+import { recordsOfPartition } from './check-backup.ts'
 import { type Manifest, readManifest, writeManifest } from './manifest.ts'
 
 const PARTITIONS = 3
@@ -233,6 +237,26 @@ it('a backup leaves the files of others in its folder as they are', async () => 
   await append([newEvent(1_000n, PARTITIONS)])
   expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
   expect(readFileSync(part, 'utf8')).toBe('of another program')
+})
+
+it('a check or a restore that a later backup has overtaken does not report damage', MANY_PROCESSES, async () => {
+  const { plantctl, folder, append } = await backedUp(1, 1)
+  const checked = join(temporaryFolder(), 'checked')
+  cpSync(folder, checked, { recursive: true })
+  const [manifest, [file = '']] = [(await readManifest(folder)) as Manifest, readdirSync(folder)]
+  await append([newEvent(1n, 1)])
+  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
+  const read = Array.fromAsync(recordsOfPartition(folder, manifest, 0 as Partition))
+  await expect(read).rejects.toThrow(/a later backup .* run this again/)
+
+  // A check opens it, and waits for its end.
+  rmSync(join(checked, file))
+  execFileSync('mkfifo', [join(checked, file)])
+  const checking = plantctl('backup', 'check', checked)
+  const opened = await open(join(checked, file), 'w')
+  cpSync(folder, checked, { recursive: true })
+  await opened.close()
+  expect(await checking).toMatchObject({ code: 0, stdout: expect.stringContaining('2 plants') })
 })
 
 it('a backup is not repeated after a time that no timer has', async () => {

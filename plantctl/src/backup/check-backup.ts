@@ -9,17 +9,35 @@ import { DamagedBackup, type Manifest, readManifest } from './manifest.ts'
 
 type Progress = { onStart(records: number): void; onRead(records: number): void }
 
+/** A check that a later backup overtakes starts again. */
+const ATTEMPTS_MAX = 5
+
+/** A later backup has merged files while they were read. */
+class Overtaken extends Error {
+  override name = 'Overtaken'
+}
+
 /**
  * Checks a whole backup, and folds its records into plants, as an export of the log does. Resolves with its manifest and
  * the summary of that export. Throws a DamagedBackup that names all damaged files.
  */
-export async function checkBackup(folder: string, { onStart, onRead }: Progress) {
+export async function checkBackup(folder: string, progress: Progress) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await checkOnce(folder, progress)
+    } catch (error) {
+      if (!(error instanceof Overtaken) || attempt === ATTEMPTS_MAX) throw error
+    }
+  }
+}
+
+async function checkOnce(folder: string, { onStart, onRead }: Progress) {
   const manifest = await readManifest(folder)
   if (manifest === undefined) {
     throw new Error(`${folder} has no manifest.json, so no complete backup: name the folder of "plantctl backup --to"`)
   }
   const damage = await findDamage(folder, manifest)
-  if (damage.length > 0) throw new DamagedBackup(...damage)
+  if (damage.length > 0) await rethrow(folder, manifest, new DamagedBackup(...damage))
   const ends = manifest.partitions.map(({ end }) => end)
   const { add, finish } = createExport(async () => {})
   await readPlantsOfLog({ read: backupReader(folder, manifest, onRead), ends, onPlants: add, onStart })
@@ -62,11 +80,21 @@ function backupReader(folder: string, manifest: Manifest, onRead: (records: numb
   }
 }
 
-/** The records of a partition in their order, in batches. */
+/** The records of a partition in their order, in batches. Throws an Overtaken when a later backup has merged its files. */
 export async function* recordsOfPartition(
   folder: string,
-  { partitions }: Manifest,
+  manifest: Manifest,
   partition: Partition,
 ): AsyncGenerator<RawRecord[]> {
-  for (const file of partitions[partition]?.files ?? []) yield* recordsOf(folder, file)
+  try {
+    for (const file of manifest.partitions[partition]?.files ?? []) yield* recordsOf(folder, file)
+  } catch (error) {
+    await rethrow(folder, manifest, error)
+  }
+}
+
+/** Throws an error of reading the files, or if the folder has another manifest by now, an Overtaken. */
+async function rethrow(folder: string, { takenAt }: Manifest, error: unknown): Promise<never> {
+  if ((await readManifest(folder))?.takenAt === takenAt) throw error
+  throw new Overtaken(`a later backup has changed ${folder} meanwhile: run this again`, { cause: error })
 }

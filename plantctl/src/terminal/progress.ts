@@ -65,6 +65,9 @@ export async function withProgress<T>(
     return await run({
       work,
       onStart(records) {
+        // Again if the work starts again.
+        clearInterval(drawing)
+        work.passed = 0
         work.total = records
         startedAt = performance.now()
         if (stderrIsTerminal) draw()

@@ -2,7 +2,7 @@ import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/s
 import { delay } from '@plant-store/shared/runtime/time.ts'
 import type { Difference } from '../verify/difference.ts'
 import { countsOf, type Snapshot, verifyGeneration } from '../verify/generation-comparison.ts'
-import type { Slice } from '../verify/slice.ts'
+import type { ReadLog, Slice } from '../verify/slice.ts'
 import type { Fill } from './fill.ts'
 import { isFinal, neverStable, nothingLive } from './rebuild-error.ts'
 import type { GroupOptions } from './rebuild-options.ts'
@@ -36,6 +36,7 @@ const SWITCHES_MAX = 1_000
 export async function finishPartition(options: FinishOptions): Promise<PartitionResult> {
   const { fill, generations, fromEmpty, freshMark, refollow, onPhase, onAlive, ends, time, log, signal } = options
   const { partition } = fill
+  const read = options.readerOfLog(signal, onAlive)
   /** The last offset of the log when the rebuild started. */
   const atLeast = (ends[partition] as Offset) - 1
   let verifications = 0
@@ -99,12 +100,19 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
     }
     const differences = await verifyGeneration(generations, snapshot, {
       partitions: ends.length,
-      read: options.readerOfLog(signal, onAlive),
+      read: readAtPace,
       plantsPerRead: options.plantsPerRead,
       onRead: onAlive,
     })
     if (differences.length > 0) return reject(snapshot.state.generation, mark, differences)
     return switchOver(snapshot, mark)
+  }
+
+  function readAtPace(...[ranges, onRecords]: Parameters<ReadLog>): Promise<void> {
+    return read(ranges, async (partition, records, reached) => {
+      await onRecords(partition, records, reached)
+      await options.keepPace(records.length, signal, onAlive)
+    })
   }
 
   /** Marks the generation and takes a snapshot between two batches; undefined when fold and generation are apart. */

@@ -1,14 +1,17 @@
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
-import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { FIRST, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
 import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { expect, it } from 'vitest'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
+import { slicesOf } from '../verify/slice.ts'
+import { rebuildGroup } from './group.ts'
 import { rebuildPartitions } from './rebuild.ts'
 
 const OTHER = 1 as Partition
+const SLICES = 3
 const END = offsetOf(RECORDS.length)
 
 it('a rebuild with one stuck partition fails, although a finished one still gets records', async () => {
@@ -55,4 +58,37 @@ it('a rebuild with one stuck partition fails, although a finished one still gets
   })
   await expect(running).rejects.toThrow('(partition 0)')
   expect(skippedMs).toBeLessThan(5 * NO_PROGRESS_MS)
+})
+
+it('the pace applies to each reading of the log: to fill, and to verify each other slice', async () => {
+  const { readModel, read } = await openCorruptible()
+  let paced = 0
+  const [result] = await rebuildGroup(
+    { group: [P], slices: slicesOf(SLICES) },
+    {
+      generations: readModel.generations,
+      time: systemTime,
+      log: quietLog,
+      follow: ({ onRecords }) => ({
+        assigned: () => new Map(),
+        reloadCheckpoints() {},
+        close: async () => {},
+        start: () => void onRecords(P, RECORDS, LOG.next, emptyPartition().checkpoint),
+      }),
+      readEnds: async () => [END, FIRST],
+      readerOfLog: () => read,
+      freshName: () => crypto.randomUUID(),
+      freshMark: () => crypto.randomUUID(),
+      partitions: [P],
+      fromEmpty: false,
+      signal: new AbortController().signal,
+      onProgress() {},
+      ends: [END, FIRST],
+      async keepPace(records) {
+        paced += records
+      },
+    },
+  )
+  expect(result).toMatchObject({ is: 'switched' })
+  expect(paced).toBe(SLICES * RECORDS.length)
 })

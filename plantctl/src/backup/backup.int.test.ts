@@ -17,27 +17,33 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
-import { createLatchedTopic } from '@plant-store/shared/event-log/latch.ts'
+import { createLatchedTopic, isLatched } from '@plant-store/shared/event-log/latch.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
-import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
+import { type Configuration, readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { contentOf, deleteTopic } from '../../../tests/support/backups.ts'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
+import { openKafkaProxy } from '../../../tests/support/kafka-proxy.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openProducer, openTransactional } from '../../../tests/support/other-producers.ts'
 import { startPlantctl } from '../../../tests/support/plantctl.ts'
+import { appendRow } from '../../../tests/support/plants-table.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
-import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { createTableTopic, createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl.ts'
 import { recordsOfPartition } from './check-backup.ts'
 import { type Manifest, readManifest, writeManifest } from './manifest.ts'
+import { restoredTopic } from './restored-topic.ts'
 
 const PARTITIONS = 3
 const APPEARS_WITHIN_MS = 30_000
 /** For a test that starts many processes, on a busy machine. */
 const MANY_PROCESSES = { timeout: 240_000 }
+/** The API key of the request. */
+const ALTER_CONFIGS = 33
 const MEGABYTE = 1_000_000
 const ODD_NAME = Buffer.from([0xff, 0x61])
 
@@ -181,6 +187,18 @@ it('a restored topic keeps its records where the brokers would not', async () =>
   expect(await plantctl('restore', '--from', folder, '--topic', restored)).toMatchObject({ code: 0 })
   const required = { 'cleanup.policy': cleanup, 'retention.ms': retention }
   expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject(required)
+})
+
+it('a restore gives the topic its settings although the response is lost', async () => {
+  const [{ topic, folder }, proxy] = [await backedUp(1, 1), await openKafkaProxy()]
+  const manifest = (await readManifest(folder)) as Manifest
+  const log = { ...topic, topic: `plants-${randomUUID()}`, kafka: proxy.kafka, log: quietLog }
+  const restored = restoredTopic(log, manifest, new AbortController().signal)
+  await restored.open()
+  const suffered = proxy.spoilNext(ALTER_CONFIGS, 'loses the connection')
+  await restored.release()
+  await suffered
+  expect(isLatched((await readConfiguration(topic.kafka, log.topic)) as Configuration)).toBe(false)
 })
 
 it('a restore names the settings of the topic when Kafka refuses one', async () => {
@@ -327,6 +345,17 @@ it('a backup that is older than the read model is restored into another topic on
   expect(await plantctl('restore', '--from', folder, ...options)).toMatchObject({ code: 0 })
   expect((await plantctlOf(other)('export')).stdout).toContain('"plants":200')
   expect(await plantctl('restore', '--from', folder, '--topic', 'x', '--partitions', '1')).toMatchObject({ code: 2 })
+})
+
+it('a backup that is older than a table is restored for a drill without it', async () => {
+  const { topic, folder } = await backedUp(1, 1)
+  const table = await createTableTopic(topic)
+  await appendRow(table, 1)
+  const drill = ['restore', '--from', folder, '--topic', `plants-${randomUUID()}`, '--groups', 'none']
+  const withTable = (name: string) => startPlantctl(drill, { ...environmentOf(topic), PLANTS_TABLE: name }).ended
+  const refused = { code: 1, stderr: expect.stringContaining('set PLANTS_TABLE=off') }
+  expect(await withTable(table.topic)).toMatchObject(refused)
+  expect(await withTable('off')).toMatchObject({ code: 0 })
 })
 
 it.each([1, 7, 24])('a log of 3 partitions has the same plants in %d', MANY_PROCESSES, async (partitions) => {

@@ -44,8 +44,8 @@ export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: Abort
 
     commitOffsets: (group: GroupBackup) => commitOffsets(log, group),
 
-    /** Gives the topic its settings, and lifts the latch by it. */
-    release: () => setConfiguration(kafka, topic, configuration),
+    /** Gives the topic its settings, and lifts the latch by it. Another run could not repeat it: there is no latch. */
+    release: () => retryForSeconds(() => setConfiguration(kafka, topic, configuration), topic),
   }
 }
 

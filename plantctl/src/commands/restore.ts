@@ -112,12 +112,13 @@ async function withTarget<T>(
 /** Throws a PreconditionError when the read model or the table has plants that came after the backup. */
 async function assertNotAhead(store: Store, { partitions, takenAt }: Manifest, signal: AbortSignal): Promise<void> {
   const { kafka, table, log } = store
-  const assertWithin = (what: string, partition: Partition, offset: Offset) => {
+  const assertWithin = (what: string, partition: Partition, offset: Offset, otherwise = '') => {
     const { end } = partitions[partition] as Manifest['partitions'][number]
     if (offset < end) return
     throw new PreconditionError(
       `${what} has offset ${offset} of partition ${partition}, but the backup of ${takenAt} ends before offset ${end}: it ` +
-        'lacks plants that clients have a 200 for. Restore a newer backup; to give them up, add --topic and --partitions',
+        'lacks plants that clients have a 200 for. Restore a newer backup; to give them up, add --topic and --partitions' +
+        otherwise,
     )
   }
   for (const [partition, { offset }] of await readCheckpoints(store)) assertWithin('the read model', partition, offset)
@@ -125,5 +126,6 @@ async function assertNotAhead(store: Store, { partitions, takenAt }: Manifest, s
   if ((await retryForSeconds(() => readConfiguration(kafka, table), table)) === undefined) return
   const source = { kafka, table, partitions: store.partitions, log, signal, time: systemTime }
   const latest = await readLatestRows(source, allPartitions(store.partitions))
-  for (const [partition, { offset }] of latest) assertWithin(`the table ${table}`, partition, offset)
+  const otherwise = `; if the table is not that of ${store.topic}, set PLANTS_TABLE=off`
+  for (const [partition, { offset }] of latest) assertWithin(`the table ${table}`, partition, offset, otherwise)
 }

@@ -103,15 +103,21 @@ async function ofTable(store: Store, some: readonly Partition[], context: CliCon
   return { partitions, findings, extent, remedies }
 }
 
-function remediesOf({ partitions, findings: { listed } }: Verified, count: number): string[] {
-  const differing = partitions.filter(({ partition }) => listed.some((one) => one.partition === partition))
+export function remediesOf({ partitions, findings }: Verified, count: number): string[] {
+  const kinds = [...findings.kinds.values()]
+  const differing = partitions.filter(({ partition }) => kinds.some((one) => one.partition === partition))
   const options = differing.map(({ partition }) => ` --partition ${partition}`)
   const which = differing.length === count ? '' : options.join('')
-  const isEmpty = listed.some(({ what }) => what === 'noGeneration')
+  const isEmpty = kinds.some(({ what }) => what === 'noGeneration')
+  // A rebuild takes a partition without a checkpoint for an empty one.
+  const isUnusable = kinds.some(
+    ({ what, key }) => what === 'checkpoint' || (what === 'pointerDangling' && key === 'live'),
+  )
+  const fromEmpty = isEmpty || isUnusable ? ' --from-empty' : ''
   return [
     isEmpty && 'A running projector fills empty partitions from the log; plantctl status shows its progress.',
-    differing.length > 0 && `To repair it from the log: plantctl rebuild${isEmpty ? ' --from-empty' : ''}${which}`,
-    listed.some(({ what }) => what === 'strangeKey') &&
+    differing.length > 0 && `To repair it from the log: plantctl rebuild${fromEmpty}${which}`,
+    kinds.some(({ what }) => what === 'strangeKey') &&
       'Keys that belong to nothing: find out what wrote them, then delete them.',
   ].filter((remedy) => remedy !== false)
 }

@@ -197,6 +197,7 @@ describe('a rebuild', () => {
 
   describe('repairs a live generation', () => {
     const damages: [string, (redis: Redis, at: string, name: string) => Promise<unknown>][] = [
+      ['whose pointer is dangling', (redis, at) => redis.set(`${at}live`, 'nothing')],
       ['whose pointer expires', (redis, at) => redis.expire(`${at}live`, 1_000)],
       ['whose fold version is not a number', (redis, at, name) => redis.hset(`${at}${name}:meta`, 'fold', 'x')],
       ['whose order has another type', (redis, at, name) => redis.set(`${at}${name}:order`, 'text')],

@@ -87,23 +87,31 @@ function expectedAndFound({ expected, found }: Details): string {
 
 const shown = (text: string | null | undefined) => (text === null ? 'none' : JSON.stringify(text))
 
-/** The differences found: the first ones, and the number of others. */
-export type Findings = { listed: Difference[]; more: number }
+/** The differences found: the first ones, the number of others, and of all the first one of each kind by partition. */
+export type Findings = { listed: Difference[]; more: number; kinds: Map<string, Difference> }
 
 /** With more differences than this a rebuild is needed, whatever they are. */
 const DIFFERENCES_LISTED_MAX = 100_000
 
 export function noFindings(): Findings {
-  return { listed: [], more: 0 }
+  return { listed: [], more: 0, kinds: new Map() }
 }
 
 export function addDifference(findings: Findings, difference: Difference, listedMax = DIFFERENCES_LISTED_MAX): void {
+  addKind(findings, difference)
   if (findings.listed.length < listedMax) findings.listed.push(difference)
   else findings.more++
 }
 
+function addKind({ kinds }: Findings, difference: Difference): void {
+  const { partition, what, key } = difference
+  const kind = [partition, what, key].join()
+  if (!kinds.has(kind)) kinds.set(kind, difference)
+}
+
 /** Adds the findings of another comparison. */
-export function addFindings(findings: Findings, { listed, more }: Findings): void {
+export function addFindings(findings: Findings, { listed, more, kinds }: Findings): void {
   for (const difference of listed) addDifference(findings, difference)
+  for (const difference of kinds.values()) addKind(findings, difference)
   findings.more += more
 }

@@ -34,6 +34,17 @@ it('replaces the previous drawing in one write, and restores the terminal at the
   expect(terminal.isAlternate()).toBe(false)
 })
 
+it('restores the terminal when the process exits before the end', async () => {
+  const terminal = terminalOf(3)
+  const before = process.listeners('exit')
+  const screen = openScreen(terminal)
+  await screen.draw(['one'], 3)
+  for (const onExit of process.listeners('exit').slice(before.length)) onExit(0)
+  expect(terminal.isAlternate()).toBe(false)
+  await screen.close()
+  expect(process.listeners('exit')).toEqual(before)
+})
+
 it('writes nothing when nothing was drawn', async () => {
   const written: string[] = []
   await openScreen({ colours: false, draw: async (text) => void written.push(text) }).close()

@@ -60,16 +60,25 @@ async function readInSlices(
   { read, ends, onPlants }: PlantsOfLog,
 ): Promise<void> {
   const end = ends[partition] as Offset
-  /** 1 at the offset of each creation. */
-  const isCreation = new Uint8Array(end)
+  const creations = createOffsetSet(end)
   for (const slice of slices) {
     const [state] = (await foldSlice(read, new Map([[partition, end]]), slice)).values()
-    for (const [, { offset }] of state?.plants ?? []) isCreation[offset] = 1
+    for (const [, { offset }] of state?.plants ?? []) creations.add(offset)
   }
   await read(new Map([[partition, { from: BEFORE_LOG, end }]]), (_partition, records) =>
     onPlants(
       partition,
-      records.flatMap(({ offset, claim }) => (claim !== undefined && isCreation[offset] === 1 ? [claim] : [])),
+      records.flatMap(({ offset, claim }) => (claim !== undefined && creations.has(offset) ? [claim] : [])),
     ),
   )
+}
+
+/** Offsets before an end, in one bit each. */
+function createOffsetSet(end: Offset) {
+  const bytes = Buffer.alloc(Math.ceil(end / 8))
+  const byteAt = (offset: Offset) => bytes.readUInt8(Math.floor(offset / 8))
+  return {
+    add: (offset: Offset) => bytes.writeUInt8(byteAt(offset) | (1 << (offset % 8)), Math.floor(offset / 8)),
+    has: (offset: Offset) => ((byteAt(offset) >> (offset % 8)) & 1) === 1,
+  }
 }

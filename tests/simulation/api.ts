@@ -5,6 +5,7 @@ import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-p
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
 import { createSimulatedAppender, type SentRecord } from './brokers.ts'
@@ -138,26 +139,20 @@ export async function startApi(
 function watchReach(readModel: SimulatedReadModel, claimIndex: ClaimIndex, counts: 'last' | 'furthest') {
   const checkpoints = new Map<Partition, Offset>()
   const reaches = new Map<Partition, number>()
-  function addResponses(
-    requests: readonly { partition: Partition }[],
-    responses: readonly { checkpoint: Offset }[],
-  ): void {
-    for (const [n, { partition }] of requests.entries()) {
-      checkpoints.set(partition, (responses[n] as { checkpoint: Offset }).checkpoint)
-      if (counts === 'last') reaches.delete(partition)
-    }
+  function add<T extends { checkpoint: Offset }>(request: { partition: Partition } | undefined, response: T): T {
+    const { partition } = request as { partition: Partition }
+    checkpoints.set(partition, response.checkpoint)
+    if (counts === 'last') reaches.delete(partition)
+    return response
   }
-  const watchedModel: Pick<typeof readModel, 'lookUp' | 'list'> = {
-    async lookUp(requests) {
-      const responses = await readModel.lookUp(requests)
-      addResponses(requests, responses)
-      return responses
+  const watchedModel: Pick<typeof readModel, 'lookUp' | 'lookUpEach' | 'listEach'> = {
+    lookUp: async (requests) => (await readModel.lookUp(requests)).map((found, n) => add(requests[n], found)),
+    // As one call, unlike those of creates: a list asks one Redis.
+    lookUpEach(requests) {
+      const found = watchedModel.lookUp(requests)
+      return requests.map(async (_, n) => (await found)[n] as PartitionLookUp)
     },
-    async list(requests) {
-      const responses = await readModel.list(requests)
-      addResponses(requests, responses)
-      return responses
-    },
+    listEach: (requests) => readModel.listEach(requests).map(async (found, n) => add(requests[n], await found)),
   }
   const watchedIndex: ClaimIndex = {
     ...claimIndex,

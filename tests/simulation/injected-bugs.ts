@@ -330,8 +330,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "the window start is read before the read model's list",
     LIST,
     [
-      'const listed = await readModel.list(spans)\n',
-      'const starts = spans.map(({ partition }) => claimIndex.window(partition).start)\n    const listed = await readModel.list(spans)\n',
+      'const listed = await beforeFault(readModel.listEach(spans))\n',
+      'const starts = spans.map(({ partition }) => claimIndex.window(partition).start)\n    const listed = await beforeFault(readModel.listEach(spans))\n',
     ],
     [
       'claimIndex.window(span.partition)',

@@ -1,5 +1,6 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
+import type { ListedSpan } from '@plant-store/shared/protocol/list.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
@@ -17,7 +18,7 @@ import {
 
 export const FOLD_VERSION = 1
 
-export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'lookUpEach' | 'list' | 'meta' | 'apply'>
+export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'lookUpEach' | 'listEach' | 'meta' | 'apply'>
 
 /** Like read-model.ts. */
 export function refuse(fold: number | undefined, partitions: number | undefined, server: RedisServer): void {
@@ -53,8 +54,8 @@ export function connectReadModel(
         return found as PartitionLookUp
       }),
 
-    list: (requests) =>
-      network.call(
+    listEach(requests) {
+      const listed = network.call(
         process,
         `listing of ${requests.map(({ partition, from, count }) => `${partition} from plant ${from} to ${from + count - 1}`).join(', ')}`,
         requests.map(
@@ -62,7 +63,9 @@ export function connectReadModel(
             () =>
               listScript(keysOf(partition), span),
         ),
-      ),
+      )
+      return requests.map(async (_, n) => (await listed)[n] as ListedSpan)
+    },
 
     async meta(partition) {
       const [meta] = await network.call(process, `reading of checkpoint ${partition}`, [

@@ -97,7 +97,7 @@ async function readPlantsOfReadModel(
 ): Promise<Offset[]> {
   const ends: Offset[] = []
   const read = async (partition: Partition, from: number) =>
-    (await readModel.list([{ partition, from, count: PLANTS_AT_ONCE }]))[0] as ListedSpan
+    (await readModel.listEach([{ partition, from, count: PLANTS_AT_ONCE }])[0]) as ListedSpan
   for (const partition of allPartitions(partitions)) {
     const { checkpoint, plants, claims } = await read(partition, 0)
     await onPlants(partition, claims)

@@ -49,12 +49,12 @@ export function createReadModel(settings: ReadModelSettings, log: Log, patience?
       for (const info of infos) checkServerInfo(info)
     },
 
-    /** Reads any number of spans of at most 1,000 plants each, in one round trip. Each span is read atomically. */
-    async list(spans: readonly PartitionSpan[]): Promise<ListedSpan[]> {
-      const found = callTogether(redis, spans, (target, { partition, from, count }) =>
+    /** Reads any number of spans of at most 1,000 plants each, as `lookUpEach`. Each span is read atomically. */
+    listEach(spans: readonly PartitionSpan[]): Promise<ListedSpan>[] {
+      const replies = callTogether(redis, spans, (target, { partition, from, count }) =>
         target.plantsListBuffer(pointer(partition), from, count),
       )
-      return (await Promise.all(found)).map(listedSpan)
+      return replies.map(async (reply) => listedSpan(await reply))
     },
 
     /**

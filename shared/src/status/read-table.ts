@@ -16,7 +16,7 @@ export type TableStatus = { topic: string; upTo: Offset[]; behind: number }
 const TAIL_MAX_PLANTS = 1_000
 
 /** Reads how far the table is. Throws a PreconditionError when its topic is not as required, or Kafka refuses it. */
-export async function readTable(source: TableSource, { list }: Pick<ReadModel, 'list'>): Promise<TableStatus> {
+export async function readTable(source: TableSource, { listEach }: Pick<ReadModel, 'listEach'>): Promise<TableStatus> {
   const { kafka, table, partitions } = source
   await checkTopic(kafka, { topic: table, partitions }, TABLE).catch((error: unknown) => {
     throw preconditionErrorOf(error, { topic: table })
@@ -28,7 +28,7 @@ export async function readTable(source: TableSource, { list }: Pick<ReadModel, '
 
   async function countBehind(partition: Partition): Promise<number> {
     const written = upTo[partition] as Offset
-    const read = async (from: number, count: number) => (await list([{ partition, from, count }]))[0] as ListedSpan
+    const read = async (from: number, count: number) => (await listEach([{ partition, from, count }])[0]) as ListedSpan
     const { plants } = await read(0, 1)
     // Plants are listed in the order of their creation: a binary search finds the first one after the latest row.
     let [low, high] = [0, plants]

@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
+import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { type Offset, offsetOf, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import {
+  allPartitions,
+  type Offset,
+  offsetOf,
+  type Partition,
+  partitionOf,
+} from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -11,6 +18,7 @@ import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { noTail } from '../../../../tests/support/no-tail.ts'
 import { openReadModel } from '../../../../tests/support/opened-read-model.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
+import { pointerOf } from '../../../../tests/support/stored-partition.ts'
 import { createClaimIndex } from '../claim-index/claim-index.ts'
 import { type Cursor, firstCursor } from './cursor.ts'
 import { createPlantLister, LIST_LIMITS, type PlantList } from './list-plants.ts'
@@ -26,7 +34,7 @@ const NO_TOKEN = new Map<Partition, Offset>()
  * and to the read model with `project`.
  */
 async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends = [] as number[] } = {}) {
-  const { readModel } = await openReadModel({ partitions: PARTITIONS })
+  const { readModel, redis, topic } = await openReadModel({ partitions: PARTITIONS })
   const checkpoints = Array.from({ length: PARTITIONS }, () => BEFORE_LOG)
   let sink: RecordSink | undefined
   const claimIndex = createClaimIndex({
@@ -43,14 +51,15 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
   const folded = checkpoints.map(() => BEFORE_LOG)
 
   const reads: string[] = []
-  const counted: Pick<typeof readModel, 'list' | 'lookUp'> = {
-    list: (spans) => {
+  const counted: Pick<typeof readModel, 'listEach' | 'lookUp' | 'lookUpEach'> = {
+    listEach: (spans) => {
       reads.push(`list of ${spans.length}`)
-      return readModel.list(spans)
+      return readModel.listEach(spans)
     },
-    lookUp: (ids) => {
+    lookUp: (ids) => Promise.all(counted.lookUpEach(ids)),
+    lookUpEach: (ids) => {
       reads.push(`look-up in ${ids.length}`)
-      return readModel.lookUp(ids)
+      return readModel.lookUpEach(ids)
     },
   }
   const options = { log: quietLog, time: systemTime, deadlineMs }
@@ -85,6 +94,13 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
       }
     },
 
+    /** Makes the entry of a plant unreadable. */
+    async damage(id: bigint): Promise<void> {
+      const partition = partitionOf(Buffer.from(String(id)), PARTITIONS)
+      const live = await redis.get(pointerOf(topic, partition))
+      await redis.hset(`{${topic}:${partition}}:${live}:plants`, String(id), 'no entry')
+    },
+
     list: (limit: number, cursor = firstCursor(PARTITIONS), token = NO_TOKEN) => lister.list({ limit, cursor, token }),
   }
 }
@@ -98,6 +114,11 @@ const range = (count: number) => Array.from({ length: count }, (_, n) => BigInt(
 
 async function writeAll(store: Awaited<ReturnType<typeof openLister>>, count: number): Promise<void> {
   for (const id of range(count)) await store.write(id)
+}
+
+function dropWindows({ claimIndex }: Awaited<ReturnType<typeof openLister>>): void {
+  for (const partition of allPartitions(PARTITIONS))
+    claimIndex.window(partition).dropBefore(claimIndex.window(partition).next)
 }
 
 /** A lister of a log with plants of these first ids, all of them in the read model. */
@@ -171,8 +192,7 @@ describe('a page', () => {
 
   it('leaves void claims out, wherever the first claim is', async () => {
     const store = await openProjected(30)
-    for (const window of Array.from({ length: PARTITIONS }, (_, p) => store.claimIndex.window(p as Partition)))
-      window.dropBefore(window.next)
+    dropWindows(store)
     await writeAll(store, 40)
     expect(idsOf(await store.list(1_000))).toEqual(firstIds(store.log))
   })
@@ -197,6 +217,22 @@ describe('a page', () => {
     if (first.is !== 'page') return expect.unreachable()
     expect(first.next?.partition).toBe(1)
     expect(await store.list(1_000, first.next)).toEqual({ is: 'coverageGap' })
+  })
+
+  it.each([
+    ['an entry of the page', false],
+    ['the entry of a claim in the window', true],
+  ])('ends before a partition where %s is unreadable, and fails if it would be empty', async (_what, isListed) => {
+    const store = await openProjected(60)
+    dropWindows(store)
+    const listed = store.log.map((claims, partition) => (isListed && partition === 5 ? claims.length : 0))
+    await writeAll(store, 60)
+    await store.damage(store.log[5]?.[0]?.id as PlantId)
+    const first = await store.list(100, { partition: 0 as Partition, listed })
+    expect(idsOf(first)).toEqual(firstIds(store.log.slice(0, 5)))
+    if (first.is !== 'page') return expect.unreachable()
+    expect(first.next?.partition).toBe(5)
+    expect(await store.list(100, first.next)).toMatchObject({ is: 'coverageGap', cause: expect.any(EntryError) })
   })
 
   it('after the last known plant waits until the plants before it are known', async () => {

@@ -27,6 +27,8 @@ export type ListPlants = {
 /** `next` is absent at the end of the list; `shown` has the highest offset of each partition on the page. */
 export type PlantList = { is: 'page'; claims: Claim[]; shown: ConsistencyToken; next?: Cursor } | NotCovered
 
+const NOT_KNOWN: KnownSpan = { claims: [], isEnd: false }
+
 export const LIST_LIMITS = {
   maxCandidates: 10_000,
   spareCandidates: 100,
@@ -34,7 +36,7 @@ export const LIST_LIMITS = {
   maxPlantsPerRead: 4_000,
 }
 
-type CandidateLookUp = { checkpoint: Offset; entries: (Claim | undefined)[] }
+type BeforeFault<T> = { results: T[]; fault?: unknown }
 
 export type ListOptions = ReadOptions & { limits?: ListLimits & { maxPlantsPerRead: number } }
 
@@ -42,7 +44,7 @@ export type PlantLister = ReturnType<typeof createPlantLister>
 
 /** Lists plants, partition by partition, from the read model and the windows of this instance together. */
 export function createPlantLister(
-  readModel: Pick<ReadModel, 'list' | 'lookUp'>,
+  readModel: Pick<ReadModel, 'listEach' | 'lookUp' | 'lookUpEach'>,
   claimIndex: ClaimIndex,
   { limits = LIST_LIMITS, ...options }: ListOptions,
 ) {
@@ -58,31 +60,37 @@ export function createPlantLister(
   }
 
   /** The entries of all candidates, in one round trip; without a request for partitions that have none. */
-  async function lookUpCandidates(spans: readonly PartitionSpan[], candidates: readonly Candidates[]) {
+  function lookUpCandidates(spans: readonly PartitionSpan[], candidates: readonly Candidates[]) {
     const requests = spans.map(({ partition }, n) => ({
       partition,
       ids: (candidates[n] as Candidates).claims.map(({ id }) => id),
     }))
     const needed = requests.filter(({ ids }) => ids.length > 0)
-    const found = needed.length === 0 ? [] : await readModel.lookUp(needed)
-    const lookUps = found.map(({ checkpoint, entries }) => ({ checkpoint, entries: entries.map(readable) }))
+    const found = needed.length === 0 ? [] : readModel.lookUpEach(needed)
     const noCandidates = { entries: [], checkpoint: Number.POSITIVE_INFINITY as Offset }
-    return requests.map((request) => lookUps[needed.indexOf(request)] ?? noCandidates)
+    return requests.map(async (request) => {
+      const { checkpoint, entries } = (await found[needed.indexOf(request)]) ?? noCandidates
+      return { checkpoint, entries: entries.map(readable) }
+    })
   }
 
-  async function readSpans(spans: readonly PartitionSpan[], token: ConsistencyToken): Promise<KnownSpan[]> {
-    const listed = await readModel.list(spans)
+  /** The known part of each span before the first one that cannot be read. */
+  async function readSpans(spans: readonly PartitionSpan[], token: ConsistencyToken): Promise<BeforeFault<KnownSpan>> {
+    const listed = await beforeFault(readModel.listEach(spans))
+    const read = spans.slice(0, listed.results.length)
     // The windows are read now, after the read model's response.
-    const candidates = spans.map((span, n) =>
-      candidatesOf(listed[n] as ListedSpan, span, claimIndex.window(span.partition), limits),
+    const candidates = read.map((span, n) =>
+      candidatesOf(listed.results[n] as ListedSpan, span, claimIndex.window(span.partition), limits),
     )
-    const lookUps = await lookUpCandidates(spans, candidates)
-    return spans.map((span, n) =>
-      knownSpan(listed[n] as ListedSpan, span, candidates[n] as Candidates, lookUps[n] as CandidateLookUp, {
+    const lookUps = await beforeFault(lookUpCandidates(read, candidates))
+    const results = lookUps.results.map((lookUp, n) => {
+      const span = read[n] as PartitionSpan
+      return knownSpan(listed.results[n] as ListedSpan, span, candidates[n] as Candidates, lookUp, {
         token: token.get(span.partition) ?? BEFORE_FIRST,
         readFloor: claimIndex.readFloor.of(span.partition),
-      }),
-    )
+      })
+    })
+    return { ...listed, ...lookUps, results }
   }
 
   /**
@@ -100,9 +108,11 @@ export function createPlantLister(
       const spans = partitions
         .slice(at, at + perRead)
         .map((partition) => ({ partition, count, from: cursor.listed[partition] as number }))
-      const known = await readSpans(spans, token)
+      const { results: known, fault } = await readSpans(spans, token)
       for (const [n, { partition }] of spans.entries()) {
-        const { claims, isEnd } = known[n] as KnownSpan
+        // A fault of one partition fails only a page that it leaves empty.
+        if (n === known.length && page.isEmpty()) throw fault
+        const { claims, isEnd } = known[n] ?? NOT_KNOWN
         page.add(partition, claims)
         // The next plant is in this partition, or may be.
         if (page.room() === 0 || !isEnd) return page.isEmpty() ? undefined : show(page.endIn(partition))
@@ -129,6 +139,16 @@ export function createPlantLister(
       return retryUntilCovered(attempt, options, claimIndex.needTail)
     },
   }
+}
+
+/** The results before the first failure. */
+async function beforeFault<T>(promises: readonly Promise<T>[]): Promise<BeforeFault<T>> {
+  const results: T[] = []
+  for (const settled of await Promise.allSettled(promises)) {
+    if (settled.status === 'rejected') return { results, fault: settled.reason }
+    results.push(settled.value)
+  }
+  return { results }
 }
 
 /** The token, and for each partition the lowest position by which a log has the plants that the cursor has counted. */

@@ -27,8 +27,10 @@ async function openIssuer(limits?: Partial<KeySetLimits>) {
 
 function accept(url: string, limits: Partial<KeySetLimits> = AT_EACH_TOKEN) {
   const logged: string[] = []
+  const rejections: unknown[][] = []
   const write = (...line: unknown[]) => logged.push(String(line.at(-1)))
-  const log = { ...quietLog, error: write, info: write, debug() {} } as unknown as Log
+  const debug = (...line: unknown[]) => rejections.push(line)
+  const log = { ...quietLog, error: write, info: write, debug } as unknown as Log
   const keys = openKeySet(url, log, limits)
   onTestFinished(keys.close)
   const strategy = jwts({
@@ -44,7 +46,7 @@ function accept(url: string, limits: Partial<KeySetLimits> = AT_EACH_TOKEN) {
       (access) => access?.caller ?? 'unknown',
       ({ failure }: { failure?: string }) => failure ?? 'an unexpected error',
     )
-  return { strategy, callerOf, logged, close: keys.close }
+  return { strategy, callerOf, logged, rejections, close: keys.close }
 }
 
 describe('a JWT', () => {
@@ -85,8 +87,11 @@ describe('a JWT', () => {
     ['a subject that is no text', { sub: 7 }, 'invalidToken'],
     ['a subject that is too long', { sub: 'x'.repeat(256) }, 'invalidToken'],
   ])('with %s', async (_what, claims, expected) => {
-    const { callerOf, sign } = await openIssuer()
+    const { callerOf, sign, rejections } = await openIssuer()
     expect(await callerOf(await sign(claims))).toBe(expected)
+    // Nothing else of the token.
+    const failed = { code: expect.stringMatching(/^ERR_JWT_/), claim: Object.keys(claims)[0] }
+    expect(rejections).toEqual(expected === ANN ? [] : [[failed, 'rejected a JWT']])
   })
 
   it('that has expired is rejected as expired', async () => {

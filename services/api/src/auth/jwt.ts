@@ -18,6 +18,7 @@ const THREE_PARTS = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const TOKEN_ERRORS = [
   errors.JWSInvalid,
   errors.JWTInvalid,
+  errors.JWTExpired,
   errors.JWTClaimValidationFailed,
   errors.JOSEAlgNotAllowed,
   errors.JOSENotSupported,
@@ -43,7 +44,11 @@ export type JwtOptions = Omit<JwtIssuer, 'url'> & {
 export function jwts({ issuer, audience, keyOf, now, log }: JwtOptions): Strategy {
   let reported = ''
   return async (token) => {
-    if (!THREE_PARTS.test(token) || issuerOf(token) !== issuer) return undefined
+    if (!THREE_PARTS.test(token)) return undefined
+    if (issuerOf(token) !== issuer) {
+      log.debug({ code: errors.JWTClaimValidationFailed.code, claim: 'iss' }, 'rejected a JWT')
+      return undefined
+    }
     try {
       const { payload } = await jwtVerify(token, keyOf, {
         issuer,
@@ -60,13 +65,11 @@ export function jwts({ issuer, audience, keyOf, now, log }: JwtOptions): Strateg
   }
 
   function httpErrorOf(error: Error): HttpError {
-    if (error instanceof HttpError) return error
-    if (error instanceof errors.JWTExpired) return expiredToken()
     // The error itself is never logged: it carries the contents of the token.
     const { name, code, claim } = error as { name: string; code?: string; claim?: string }
     if (TOKEN_ERRORS.some((type) => error instanceof type)) {
       log.debug({ code, claim }, 'rejected a JWT')
-      return invalidToken()
+      return error instanceof errors.JWTExpired ? expiredToken() : invalidToken()
     }
     if (!(error instanceof KeysUnavailable) && reported !== name) {
       log.error({ name, code }, 'a key of JWT_JWKS_URL cannot be used to check JWTs')
@@ -100,8 +103,10 @@ function issuerOf(token: string): string | undefined {
   }
 }
 
-function accessOf({ sub, scope }: JWTPayload, issuer: string): Access {
-  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT_CHARACTERS) throw invalidToken()
+function accessOf(payload: JWTPayload, issuer: string): Access {
+  const { sub, scope } = payload
+  if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT_CHARACTERS)
+    throw new errors.JWTClaimValidationFailed('unexpected subject', payload, 'sub')
   return {
     // The issuer is included: the same subject of another issuer is another caller.
     caller: `jwt:${JSON.stringify([issuer, sub])}`,

@@ -1,6 +1,8 @@
+import { Duplex } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { createDefaultApp, defaultDescription } from '../local/describe.ts'
+import { eventually } from './support/eventually.ts'
 
 let app: Awaited<ReturnType<typeof createDefaultApp>>
 
@@ -23,7 +25,7 @@ describe('the description and the page that shows it', () => {
     const response = await app.inject({ url })
     expect(response.statusCode).toBe(200)
     expect(response.headers).toMatchObject({ 'content-type': type, 'x-content-type-options': 'nosniff' })
-    expect(response.body).not.toBe('')
+    expect(response.rawPayload).toHaveLength(Number(response.headers['content-length']))
   })
 
   it.each(PAGES)('%s is not sent to a client that has it cached', async (url) => {
@@ -38,16 +40,25 @@ describe('the description and the page that shows it', () => {
   })
 
   it.each(PAGES)('%s has GET and HEAD, and no other method', async (url) => {
-    const { headers } = await app.inject({ url })
+    const { rawPayload } = await app.inject({ url })
     const head = await app.inject({ url, method: 'HEAD' })
     expect(head).toMatchObject({ statusCode: 200, body: '' })
-    expect(head.headers['content-length']).toBe(headers['content-length'])
+    expect(head.headers['content-length']).toBe(String(rawPayload.length))
     for (const method of ['POST', 'PUT', 'DELETE'] as const) {
       const response = await app.inject({ url, method, body: 'x' })
       expect(response.statusCode).toBe(405)
       expect(response.headers.allow).toBe('GET, HEAD')
       expect(response.json()).toMatchObject({ error: 40500 })
     }
+  })
+
+  it('a large file is in memory only as far as the client reads it', async () => {
+    const connection = new Duplex({ read() {}, write() {} })
+    app.server.emit('connection', connection)
+    connection.push('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually(() => expect(connection.writableNeedDrain).toBe(true))
+    expect(connection.writableLength).toBeLessThan(100_000)
+    connection.destroy()
   })
 
   it.each([

@@ -5,7 +5,6 @@ import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { listenErrorOf } from '@plant-store/shared/runtime/failures.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/runtime/service.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
@@ -18,6 +17,7 @@ import { createClaimIndex } from './claim-index/claim-index.ts'
 import { CREATE_LIMITS, createPlantCreation, type PlantCreation } from './create-plant/create-plant.ts'
 import { createTracing } from './create-plant/create-span.ts'
 import { openCertificate } from './http/certificate.ts'
+import { listenAt } from './http/server.ts'
 import { addApiMetrics } from './metrics.ts'
 import { createPlantLister } from './read-plants/list-plants.ts'
 import { createPlantReader } from './read-plants/read-plant.ts'
@@ -92,22 +92,13 @@ async function start(context: ServiceContext): Promise<void> {
   certificate?.renewOn(app.server)
   // The api listens only when the log is verified to be the one that the read model was folded from.
   await tail.verified
-  await listen(app, settings)
+  await listenAt(app, settings)
   service.reportReady()
   endLater(context, { app, admission, creation }, settings)
   log.info({ operationsPort: service.operationsPort, partitions }, 'ready')
 }
 
 type App = Awaited<ReturnType<typeof createApp>>
-
-/** Throws a PreconditionError for a port that cannot be used. */
-async function listen(app: App['app'], { PORT: port, HOST: host }: ApiSettings): Promise<void> {
-  try {
-    await app.listen({ port, host, listenTextResolver: (address) => `listening at ${address}` })
-  } catch (error) {
-    throw listenErrorOf(error, port, host, 'PORT')
-  }
-}
 
 /** Closes the app when the service ends, with a response to each request. */
 function endLater(

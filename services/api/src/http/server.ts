@@ -1,7 +1,9 @@
+import { lookup } from 'node:dns/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket, type TlsOptions } from 'node:tls'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { listenErrorOf } from '@plant-store/shared/runtime/failures.ts'
 import {
   type HttpResponse,
   rejectConnect,
@@ -10,7 +12,7 @@ import {
 } from '@plant-store/shared/runtime/http-response.ts'
 import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import fastify, { type FastifyBaseLogger, type FastifyHttpOptions, type FastifyReply, LogController } from 'fastify'
-import { type HttpSettings, listed } from '../settings.ts'
+import { type ApiSettings, type HttpSettings, listed } from '../settings.ts'
 import { sendError } from './error-responses.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './request-head.ts'
@@ -45,6 +47,8 @@ export function createServer({ settings, observer, log, tls }: ServerOptions) {
     requireHostHeader: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout,
+    // Fastify sets it, too; Node compares it with headersTimeout before that.
+    requestTimeout: settings.REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
   }
   // Node's server for TLS has the methods and events of the plain one.
@@ -72,6 +76,20 @@ export function createServer({ settings, observer, log, tls }: ServerOptions) {
     // Admission control responds while closing: Fastify's own 503 has another shape.
     return503OnClosing: false,
   }).withTypeProvider<TypeBoxTypeProvider>()
+}
+
+/** Throws a PreconditionError for a port that cannot be used. */
+export async function listenAt(
+  app: ReturnType<typeof createServer>,
+  { PORT: port, HOST: host }: Pick<ApiSettings, 'PORT' | 'HOST'>,
+): Promise<void> {
+  try {
+    // For the name localhost, Fastify would open a second server for another address, without the limits of this one.
+    const { address } = await lookup(host)
+    await app.listen({ port, host: address, listenTextResolver: (url) => `listening at ${url}` })
+  } catch (error) {
+    throw listenErrorOf(error, port, host, 'PORT')
+  }
 }
 
 /** The path and query of a request target that is a whole URL, as one sent to a proxy (RFC 9112 3.2.2). */
@@ -120,7 +138,7 @@ export function respondToNodeFailures(server: Server): LatestResponse {
   // for a response may continue to wait.
   server.on('timeout', (socket: Socket) => {
     const response = latestOn(socket)
-    if (response?.writableEnded || socket.writableLength > 0) socket.destroy()
+    if (response?.writableFinished || socket.writableLength > 0) socket.destroy()
   })
   // Only the checks of the head show whether the body is wanted.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {

@@ -115,8 +115,8 @@ it('until the api closes its connections, all pipelined requests of one get a re
   expect(await api.exited).toMatchObject({ code: 0 })
 })
 
-it('creates that wait when an api closes get a response, and none is accepted afterwards', async () => {
-  const { api } = await startPlantStore({ api: { READ_DEADLINE_MS: '2500', DRAIN_MS: '0' } })
+it('reads that wait when an api closes get a response, and none is accepted afterwards', async () => {
+  const { api } = await startPlantStore({ api: { READ_DEADLINE_MS: '60000', DRAIN_MS: '0' } })
   const waiting = openRaw(api.url)
   waiting.write(`GET /plants/1 HTTP/1.1\r\n${auth}Plants-Position: 0-999999\r\n\r\n`)
   await eventually(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))

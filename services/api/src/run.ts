@@ -73,7 +73,8 @@ async function start(context: ServiceContext): Promise<void> {
     problems: () => [...readModel.problems(), ...claimIndex.problems()],
     notices: () => [...claimIndex.notices(), ...lanes.problems(), ...appender.throttling()],
   })
-  const readOptions = { log, time: systemTime, deadlineMs: settings.READ_DEADLINE_MS }
+  const shutdown = { at: Number.POSITIVE_INFINITY }
+  const readOptions = { log, time: systemTime, deadlineMs: settings.READ_DEADLINE_MS, shutdown }
   const { app, admission } = await createApp({
     log,
     settings,
@@ -94,7 +95,7 @@ async function start(context: ServiceContext): Promise<void> {
   await tail.verified
   await listenAt(app, settings)
   service.reportReady()
-  endLater(context, { app, admission, creation }, settings)
+  endLater(context, { app, admission, creation, shutdown }, settings)
   log.info({ operationsPort: service.operationsPort, partitions }, 'ready')
 }
 
@@ -103,7 +104,7 @@ type App = Awaited<ReturnType<typeof createApp>>
 /** Closes the app when the service ends, with a response to each request. */
 function endLater(
   { closeLater }: ServiceContext,
-  { app, admission, creation }: App & { creation: PlantCreation },
+  { app, admission, creation, shutdown }: App & { creation: PlantCreation; shutdown: { at: number } },
   { DRAIN_MS: drainMs }: ApiSettings,
 ): void {
   closeLater(async (hurry) => {
@@ -111,6 +112,7 @@ function endLater(
     // append end.
     await admission.drain(drainMs, hurry)
     creation.endWithin(RESPONSES_AT_STOP_WITHIN_MS)
+    shutdown.at = systemTime.now() + RESPONSES_AT_STOP_WITHIN_MS
     setTimeout(admission.endConnections, RESPONSES_AT_STOP_WITHIN_MS + LAST_BYTES_WITHIN_MS).unref()
     await app.close()
     await creation.close()

@@ -3,7 +3,8 @@ import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 const FIRST_WAIT_MS = 5
 const MAX_WAIT_MS = 160
 
-export type ReadOptions = { time: Time; deadlineMs: number }
+/** `shutdown` is set when the service ends: no read waits longer. */
+export type ReadOptions = { time: Time; deadlineMs: number; shutdown?: { at: number } }
 
 /** The reach stayed too low until the deadline; `cause` is the error of the last attempt, if it failed. */
 export type NotCovered = { is: 'coverageGap'; cause?: unknown }
@@ -15,7 +16,7 @@ export type NotCovered = { is: 'coverageGap'; cause?: unknown }
  */
 export async function retryUntilCovered<T>(
   attempt: () => Promise<T | undefined>,
-  { time, deadlineMs }: ReadOptions,
+  { time, deadlineMs, shutdown }: ReadOptions,
   onNotCovered: (waitedMs: number) => void,
 ): Promise<T | NotCovered> {
   const startedAt = time.now()
@@ -28,7 +29,8 @@ export async function retryUntilCovered<T>(
     } catch (cause) {
       failed = { cause }
     }
-    if (time.now() + waitMs > startedAt + deadlineMs) return { is: 'coverageGap', ...failed }
+    const endsAt = Math.min(startedAt + deadlineMs, shutdown?.at ?? Number.POSITIVE_INFINITY)
+    if (time.now() + waitMs > endsAt) return { is: 'coverageGap', ...failed }
     await delay(time, waitMs)
   }
 }

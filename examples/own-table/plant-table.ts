@@ -38,7 +38,7 @@ export function openPlantTable(file: string) {
       const own = `plants_new_${randomUUID().replaceAll('-', '')}`
       transact(() => {
         const unfinished = database.prepare("SELECT name FROM sqlite_schema WHERE name GLOB 'plants_new_*'").all()
-        for (const { name } of unfinished) database.exec(`DROP TABLE ${name}`)
+        for (const { name } of unfinished) database.exec(`DROP TABLE ${String(name)}`)
         database.exec(`CREATE TABLE ${own} ${columns}`)
       })
       const insert = database.prepare(`INSERT OR IGNORE INTO ${own} (id, name, tag) VALUES (?, ?, ?)`)

@@ -13,12 +13,11 @@ export async function fetchAgain(request: Request): Promise<Response> {
     const response = await fetch(request.clone()).catch((error: Error) => error)
     const isFinal = response instanceof Response && ![429, 503].includes(response.status)
     const pauseMs = Math.max(waitMs, retryAfterMs(response))
-    if (!isFinal && mayRepeat && Date.now() + pauseMs <= end) {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      continue
+    if (isFinal || !mayRepeat || Date.now() + pauseMs > end) {
+      if (response instanceof Error) throw response
+      return response
     }
-    if (response instanceof Error) throw response
-    return response
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }
 

@@ -1,4 +1,4 @@
-import { delay, systemTime } from '../runtime/time.ts'
+import { within } from '../runtime/time.ts'
 
 /** The member of a group that one consumer has been and the next one becomes. */
 export type Membership = { groupId?: string; memberId?: string | null }
@@ -109,13 +109,8 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
     }
 
-    override async leave(): Promise<void> {
-      const timer = new AbortController()
-      try {
-        await Promise.race([super.leave(), delay(systemTime, LEAVE_WITHIN_MS, timer.signal)])
-      } finally {
-        timer.abort()
-      }
+    override leave(): Promise<void> {
+      return within(LEAVE_WITHIN_MS, super.leave())
     }
   }
 }

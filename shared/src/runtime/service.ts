@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { PreconditionError } from './failures.ts'
 import { createLog, LOG_LEVELS, type Logger } from './json-log.ts'
 import { openLogStream } from './log-stream.ts'
 import { onSignal } from './signals.ts'
+import { within } from './time.ts'
 
 /** EX_CONFIG of sysexits.h: a restart does not help, a person has to change something. */
 const EXIT_CONFIGURATION = 78
@@ -60,7 +60,7 @@ export async function runService(name: string, level = 'info', start: (context: 
       const closed = close(hurry.signal).catch((err: unknown) =>
         log.error({ err }, 'closing a part of the service failed'),
       )
-      await Promise.race([closed, delay(withinMs)])
+      await within(withinMs, closed)
     }
     clearTimeout(cutOff)
     await leave()

@@ -29,9 +29,12 @@ export function delay(time: Time, ms: number, signal?: AbortSignal): Promise<voi
   })
 }
 
-/** Resolves when the work is done, or after `ms`. */
+/** Resolves when the work is done, or after `ms`. Rejects when the work does before that. */
 export async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const settled = new AbortController()
-  await Promise.race([work, delay(systemTime, ms, settled.signal)])
-  settled.abort()
+  const timer = new AbortController()
+  try {
+    await Promise.race([work, delay(systemTime, ms, timer.signal)])
+  } finally {
+    timer.abort()
+  }
 }

@@ -1,17 +1,18 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, onTestFinished, vi } from 'vitest'
+import { expect, inject, onTestFinished } from 'vitest'
 import { type Run, readRun } from '../../local/launch/run-file.ts'
 import { projectOf } from '../../local/launch/stores.ts'
 import { root } from '../../local/places.mjs'
 import { freePort, isPortFree } from '../../local/processes/port.ts'
-import { type RunningProcess, startProcess } from '../../local/processes/process.ts'
+import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.ts'
 import { createContainers } from '../../local/stores/docker.ts'
 import { TOKEN } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { processEnvironment, registerGroup, registerProcess, registerProject } from './test-run.ts'
 
-const START_MS = 180_000
+/** Less than the tests of every suite may take: the error then shows the log. */
+const START_MS = 110_000
 const STOP_MS = 10_000
 /** The number of ports in a row from each setting on that a cluster uses. */
 const PORTS = { PORT: 2, OPS_PORT: 4, KAFKA_PORT: 9, REDIS_PORT: 6 }
@@ -76,11 +77,11 @@ export async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: 
   return { launcher, log: () => readFileSync(logFile, 'utf8') }
 }
 
-/** Resolves when everything runs. */
+/** Resolves when everything runs. Throws with the log when it ended or takes too long. */
 export async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]) {
   const { launcher, log } = await launch(localDir, env, ...args)
-  const isNew = () => readRun(localDir)?.pids.launcher === launcher.pid
-  await vi.waitFor(() => expect(isNew(), log()).toBe(true), { timeout: START_MS })
+  const isReady = () => readRun(localDir)?.pids.launcher === launcher.pid
+  await untilReady(launcher, { isReady, startTimeoutMs: START_MS })
   const run = readRun(localDir) as Run
   for (const pid of Object.values(run.pids)) registerGroup(inject('testRun'), pid)
   onTestFinished(async () => {

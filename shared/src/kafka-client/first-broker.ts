@@ -60,12 +60,13 @@ export const firstBroker = {
     return { metadata: (topics: readonly string[]) => ask(this, (broker) => broker.metadata(topics)) }
   },
 
-  /** As kafkajs's, but the seed remains. */
+  /** As kafkajs's, but the seed remains. Of two connections to a broker, only one may have ended. */
   removeBroker(this: BrokerPool, { host, port }: Address): void {
-    for (const [nodeId, { connectionPool }] of Object.entries(this.brokers)) {
-      if (connectionPool.host !== host || connectionPool.port !== port) continue
+    for (const [nodeId, broker] of Object.entries(this.brokers)) {
+      if (broker.connectionPool.host !== host || broker.connectionPool.port !== port) continue
       delete this.brokers[nodeId]
       this.metadataExpireAt = null
+      if (broker !== this.seedBroker) void broker.disconnect()
     }
   },
 

@@ -108,4 +108,13 @@ describe('each node has a connection to its own address', () => {
     await refreshed
     expect(hosts()).toEqual(HOSTS)
   })
+
+  it('which ends when the node is removed, except that of the seed', async () => {
+    const { pool, connected } = await openPool(() => Promise.resolve())
+    await pool.refreshMetadata([])
+    await pool.connectBroker(pool.brokers[1])
+    expect(connected.size).toBe(2)
+    for (const { host, port } of brokers) pool.removeBroker({ host, port })
+    expect([...connected]).toEqual([pool.seedBroker])
+  })
 })

@@ -221,18 +221,24 @@ type ConnectionPool = {
   destroy(): Promise<void>
 }
 /** Makes the connection pools of one client: of a producer, a consumer or an admin. */
-type PoolBuilder = { isClosed?: boolean; build(destination?: object): Promise<ConnectionPool> }
+type PoolBuilder = { build(destination?: object): Promise<ConnectionPool> }
+type BoundedBuilder = PoolBuilder & {
+  isClosed: boolean
+  /** The pools that may have a connection, also those that kafkajs has dropped. */
+  opened: Set<Pick<ConnectionPool, 'destroy'>>
+}
 type BuilderOptions = {
   brokers: readonly string[]
   /** `renew` is awaited before each connection. */
   socketFactory?: { renew?(report: (reason: string) => void): Promise<unknown> }
   logger: { error(message: string): void }
 }
-type Cluster = { connectionPoolBuilder: PoolBuilder; connect(): Promise<void>; disconnect(): Promise<void> }
+type Cluster = { connectionPoolBuilder: BoundedBuilder; connect(): Promise<void>; disconnect(): Promise<void> }
 
 /**
  * kafkajs connects again for a request that began before `disconnect` and needs a connection after it. Nothing ends
- * that connection, and it keeps the process running. This rejects such a request, until the client is connected again.
+ * that connection, and it keeps the process running. This rejects such a request, until the client is connected again,
+ * and ends the connections to brokers that kafkajs has dropped meanwhile, too.
  *
  * kafkajs keeps the dead socket after the time-out of a request. This ends all connections to that broker, so that the
  * next request finds out whether the broker accepts a connection, and requests the metadata if it does not.
@@ -248,6 +254,7 @@ export function boundedPools(
     const original = createBuilder(options)
     const builder = {
       isClosed: false,
+      opened: new Set<ConnectionPool>(),
       addresses: options.brokers,
       async build(destination?: object): Promise<ConnectionPool> {
         const pool = await original.build(destination)
@@ -257,13 +264,17 @@ export function boundedPools(
             if (!pool.pool[index]?.isConnected()) {
               await options.socketFactory?.renew?.((reason) => options.logger.error(reason))
             }
-            if (!builder.isClosed) return getConnection.call(pool, index)
+            if (!builder.isClosed) {
+              builder.opened.add(pool)
+              return getConnection.call(pool, index)
+            }
             const error = new KafkaJSConnectionError('the client is disconnected', {
               broker: `${pool.host}:${pool.port}`,
             })
             throw Object.assign(error, { retriable: false })
           },
           async destroy() {
+            builder.opened.delete(pool)
             const ended = destroy.call(pool)
             if (builder.isClosed) await ended
           },
@@ -294,9 +305,11 @@ export function withClosedPools({ connect, disconnect }: Cluster) {
       this.connectionPoolBuilder.isClosed = false
       return connect.call(this)
     },
-    disconnect(this: Cluster): Promise<void> {
-      this.connectionPoolBuilder.isClosed = true
-      return disconnect.call(this)
+    async disconnect(this: Cluster): Promise<void> {
+      const { connectionPoolBuilder: builder } = this
+      builder.isClosed = true
+      await disconnect.call(this)
+      await Promise.all([...builder.opened].map((pool) => pool.destroy()))
     },
   }
 }

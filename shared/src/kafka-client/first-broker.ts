@@ -109,14 +109,16 @@ async function connectSeed(pool: BrokerPool): Promise<void> {
 /** Connects to the first bootstrap address that accepts a connection and the login. */
 async function connectBootstrap(pool: BrokerPool): Promise<Broker> {
   const tried: Broker[] = []
+  let connected: Broker | undefined
   const attempts = pool.connectionPoolBuilder.addresses.map((address) => async () => {
     const connectionPool = await pool.connectionPoolBuilder.build(hostPortOf(address))
     const broker = pool.createBroker({ connectionPool, logger: pool.rootLogger })
     tried.push(broker)
     await broker.connect()
+    // Its connection began after the first one was found, and so did not end with the others.
+    if (connected !== undefined) void broker.disconnect()
     return broker
   })
-  let connected: Broker | undefined
   try {
     connected = await firstOf(attempts)
     return connected

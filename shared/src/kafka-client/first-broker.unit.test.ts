@@ -109,6 +109,16 @@ describe('each node has a connection to its own address', () => {
     expect(hosts()).toEqual(HOSTS)
   })
 
+  it('except the bootstrap addresses that respond after the first one', async () => {
+    const late = Promise.withResolvers<void>()
+    const opened = openPool((host) => (host === 'a' ? late.promise : Promise.resolve()))
+    await vi.advanceTimersByTimeAsync(500)
+    const { connected, pool } = await opened
+    late.resolve()
+    await vi.advanceTimersByTimeAsync(0)
+    expect([...connected]).toEqual([pool.seedBroker])
+  })
+
   it('which ends when the node is removed, except that of the seed', async () => {
     const { pool, connected } = await openPool(() => Promise.resolve())
     await pool.refreshMetadata([])

@@ -7,19 +7,44 @@ import { listen } from './listen.ts'
 
 const Encoder = kafkajsModule('src/protocol/encoder.js')
 type Encoded = InstanceType<typeof Encoder>
-const [FETCH, METADATA, COORDINATOR, API_VERSIONS] = [1, 3, 10, 18]
+const [FETCH, OFFSETS, METADATA, COORDINATOR, API_VERSIONS] = [1, 2, 3, 10, 18]
 type ReceivedRequest = { apiKey: number; version: number }
 export type Address = { nodeId: number; port: number }
+/** What a broker knows of the one partition of topic "plants", whose replicas are all brokers. */
+export type Knowledge = { leader: number; leaderEpoch: number; end: number }
+
+const encodePartition = ({ leader, leaderEpoch }: Knowledge, replicas: number[]) =>
+  new Encoder()
+    .writeInt16(0)
+    .writeInt32(0)
+    .writeInt32(leader)
+    .writeInt32(leaderEpoch)
+    .writeUVarIntArray(replicas.map((nodeId) => new Encoder().writeInt32(nodeId)))
+    .writeUVarIntArray([])
+    .writeUVarIntArray([])
+    .writeUVarInt(0)
+
+const encodeTopic = (known: Knowledge, replicas: number[]) =>
+  new Encoder()
+    .writeInt16(0)
+    .writeUVarIntString('plants')
+    .writeInt64(1)
+    .writeInt64(1)
+    .writeInt8(0)
+    .writeUVarIntArray([encodePartition(known, replicas)])
+    .writeInt32(0)
+    .writeUVarInt(0)
 
 /**
- * The part of a broker that the tests need: it returns its versions, the metadata, the coordinator of a group and empty
- * fetches, and closes the connection on an unknown version. While `isSilent` returns true for the key of a request, it
+ * The part of a broker that the tests need: it returns its versions, the metadata, the coordinator of a group, what it
+ * takes for the end of the log, and empty fetches, and closes the connection on an unknown version. While `isSilent` returns true for the key of a request, it
  * does not respond, like a broker that hangs.
  */
 export async function openBroker(
   highest: Record<number, number>,
   cluster: () => Address[],
   isSilent: (apiKey: number) => boolean = () => false,
+  known?: Knowledge,
 ) {
   const requests: ReceivedRequest[] = []
   const bodies: Record<number, () => Encoded> = {
@@ -48,9 +73,28 @@ export async function openBroker(
         )
         .writeUVarIntString('cluster')
         .writeInt32(1)
-        .writeUVarIntArray([])
+        .writeUVarIntArray(
+          known === undefined
+            ? []
+            : [
+                encodeTopic(
+                  known,
+                  cluster().map(({ nodeId }) => nodeId),
+                ),
+              ],
+        )
         .writeInt32(0)
         .writeUVarInt(0),
+    [OFFSETS]: () =>
+      new Encoder().writeInt32(0).writeArray([
+        new Encoder().writeString('plants').writeArray([
+          new Encoder()
+            .writeInt32(0)
+            .writeInt16(0)
+            .writeInt64(-1)
+            .writeInt64(known?.end ?? 0),
+        ]),
+      ]),
     [COORDINATOR]: () => new Encoder().writeInt16(0).writeInt32(1).writeString('127.0.0.1').writeInt32(1),
     [FETCH]: () => new Encoder().writeInt32(0).writeInt16(0).writeInt32(0).writeArray([]),
   }

@@ -14,7 +14,10 @@ const original: typeof kafkajs = createPrivateKafkajs().load('index.js')
 original.CompressionCodecs[4] = kafkajs.CompressionCodecs[4]
 
 type Metadata = {
-  topicMetadata: { topic: string; partitionMetadata: { topicId?: string; topicOperations?: number }[] }[]
+  topicMetadata: {
+    topic: string
+    partitionMetadata: { topicId?: string; topicOperations?: number; leaderEpoch?: number }[]
+  }[]
 }
 type Fetched = { responses: { topicName: string; partitions: { messages: object[] }[] }[] }
 type Broker = { metadata(topics: string[]): Promise<Metadata>; fetch(options: object): Promise<Fetched> }
@@ -59,12 +62,13 @@ function withoutIds(metadata: Metadata): Metadata {
     for (const each of partitionMetadata) {
       delete each.topicId
       delete each.topicOperations
+      delete each.leaderEpoch
     }
   }
   return metadata
 }
 
-it('metadata is that of the original kafkajs plus topic ids and authorized operations', async () => {
+it('metadata is that of the original kafkajs plus topic ids, epochs of leaders and authorized operations', async () => {
   const [one, other] = [await openTopic(1), await openTopic(3)]
   const { ours, theirs } = await openBoth()
   const all = [one.topic, other.topic]

@@ -19,7 +19,10 @@ it('a client that is disconnected ends the connections to brokers that it droppe
   const disconnect = async () => {
     await Promise.all([known?.destroy(), unused?.destroy()])
   }
-  const client = { connectionPoolBuilder, ...withClosedPools({ connectionPoolBuilder, connect: async () => {}, disconnect }) }
+  const client = {
+    connectionPoolBuilder,
+    ...withClosedPools({ connectionPoolBuilder, connect: async () => {}, disconnect }),
+  }
   await Promise.all([known?.getConnection(), dropped?.getConnection()])
   await client.disconnect()
   expect(ended).toEqual(['known', 'unused', 'dropped'])

@@ -12,6 +12,7 @@ import { firstBroker } from './first-broker.ts'
 import { producersWithLeaders } from './leader-producer.ts'
 import { consumersOfLedPartitions, type MetadataDefinition, readLedPartitions } from './leaderless.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
+import { type AskedPool, useNewestLeaders } from './newest-leaders.ts'
 import { produceByTopicId, produceRequests } from './produce-request.ts'
 import { consumersByTopicId, fetchByTopicId } from './topic-ids.ts'
 import { producersWithTransactions } from './transactions.ts'
@@ -188,7 +189,7 @@ type AdminParts = {
   cluster: Parameters<typeof readLedPartitions>[0] & {
     isolationLevel?: number
     findGroupCoordinator(wanted: { groupId: string }): Promise<{ offsetCommit(call: object): Promise<unknown> }>
-    brokerPool: { withBroker<T>(use: (parts: { broker: ConnectedBroker }) => Promise<T>): Promise<T> }
+    brokerPool: AskedPool & { withBroker<T>(use: (parts: { broker: ConnectedBroker }) => Promise<T>): Promise<T> }
   }
 }
 type ConnectedBroker = { versions: Readonly<Record<number, { maxVersion: number }>> }
@@ -203,6 +204,7 @@ function extendedAdmins<A extends Offsets>(createAdmin: (parts: AdminParts) => A
   return (parts: AdminParts): A & MoreOfAdmin => {
     let isAllowed = false
     readLedPartitions(parts.cluster, metadata, { isAllowed: () => isAllowed })
+    useNewestLeaders(parts.cluster)
     const admin = createAdmin(parts)
     return {
       ...admin,

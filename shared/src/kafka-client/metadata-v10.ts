@@ -17,9 +17,9 @@ const [NO, YES] = [0, 1]
 
 /**
  * Adds version 10 of Metadata to those of kafkajs, whose highest is 6: from 10 on a response has topic ids. The decoded
- * response is that of version 6, and each partition has the id of its topic and the operations on it that the user is
- * authorized for, a bit for each: there kafkajs's admin passes them on. See Kafka's MetadataRequest.json and
- * MetadataResponse.json.
+ * response is that of version 6, and each partition has its leader's epoch, the id of its topic and the operations on
+ * it that the user is authorized for, a bit for each: there kafkajs's admin passes them on. See Kafka's
+ * MetadataRequest.json and MetadataResponse.json.
  */
 export function metadataWithTopicIds(original: RequestDefinition<MetadataOptions>): RequestDefinition<MetadataOptions> {
   const writer = createByteWriter()
@@ -89,11 +89,11 @@ function readPartition(reader: ByteReader, topicId: TopicId | undefined) {
   const partitionErrorCode = reader.int16()
   const partitionId = reader.int32()
   const leader = reader.int32()
-  skipLeaderEpoch(reader)
   return readTagged(reader, {
     partitionErrorCode,
     partitionId,
     leader,
+    leaderEpoch: reader.int32(),
     replicas: readInt32s(reader),
     isr: readInt32s(reader),
     offlineReplicas: readInt32s(reader),
@@ -103,4 +103,3 @@ function readPartition(reader: ByteReader, topicId: TopicId | undefined) {
 
 const readInt32s = (reader: ByteReader): number[] => readArray(reader, (each) => each.int32())
 const skipAuthorizedOperations = (reader: ByteReader) => void reader.int32()
-const skipLeaderEpoch = (reader: ByteReader) => void reader.int32()

@@ -178,9 +178,7 @@ describe('a response with topic ids', () => {
           ...response,
           topicMetadata: topics.map(({ topicId: id, topicOperations, partitionMetadata, ...topic }) => ({
             ...topic,
-            partitionMetadata: partitionMetadata.map(({ leaderEpoch: _epoch, ...each }) => ({
-              ...{ ...each, topicId: id, topicOperations },
-            })),
+            partitionMetadata: partitionMetadata.map((each) => ({ ...each, topicId: id, topicOperations })),
           })),
         })
       }),

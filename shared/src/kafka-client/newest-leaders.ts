@@ -1,0 +1,65 @@
+import { within } from '../runtime/time.ts'
+
+/** A broker that takes longer is left out. */
+const ASK_WITHIN_MS = 2_000
+
+type Partition = {
+  partitionId: number
+  replicas: readonly number[]
+  topicId: string | undefined
+  /** Counts the elections of leaders. Absent before version 10 of the metadata. */
+  leaderEpoch?: number
+}
+type Metadata = { topicMetadata: readonly { topic: string; partitionMetadata: readonly Partition[] }[] }
+type Broker = {
+  connectionPool: { pool: readonly { drop(error: Error): void }[] }
+  metadata(topics: readonly string[]): Promise<unknown>
+}
+export type AskedPool = { metadata: unknown; findBroker(wanted: { nodeId: number }): Promise<Broker> }
+type Cluster<W, O> = { brokerPool: AskedPool; fetchTopicsOffset(wanted: W): Promise<O> }
+
+/**
+ * Makes an admin read offsets from the newest leaders that any replica of the partitions knows. A broker that has lost
+ * its controllers, but not its clients, still names itself the leader, and the end of the log from before: a log that
+ * seems shorter than what its readers have passed would end them.
+ */
+export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
+  const { brokerPool } = cluster
+  const fetchOffsets = cluster.fetchTopicsOffset.bind(cluster)
+  let asked: unknown
+  cluster.fetchTopicsOffset = async (wanted) => {
+    const { metadata } = brokerPool
+    if (metadata !== asked) await askReplicas(brokerPool, metadata as Metadata)
+    asked = metadata
+    return fetchOffsets(wanted)
+  }
+}
+
+async function askReplicas(brokerPool: AskedPool, known: Metadata): Promise<void> {
+  const topics = known.topicMetadata.map(({ topic }) => topic)
+  const partitions = known.topicMetadata.flatMap(({ topic, partitionMetadata }) =>
+    partitionMetadata.map((partition) => ({ topic, partition })),
+  )
+  const silent = new Set<Broker>()
+
+  async function ask(nodeId: number): Promise<void> {
+    const broker = await brokerPool.findBroker({ nodeId })
+    silent.add(broker)
+    const { topicMetadata } = (await broker.metadata(topics).finally(() => silent.delete(broker))) as Metadata
+    for (const { topic, partition } of partitions) {
+      const found = topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
+      const same = found.find((each) => each.partitionId === partition.partitionId)
+      if (same !== undefined && isNewer(same, partition)) Object.assign(partition, same)
+    }
+  }
+
+  const replicas = new Set(partitions.flatMap(({ partition }) => partition.replicas))
+  await within(ASK_WITHIN_MS, Promise.allSettled([...replicas].map(ask)))
+  // The admin would wait for their responses when it disconnects.
+  for (const { connectionPool } of silent)
+    for (const connection of connectionPool.pool) connection.drop(new Error('no response'))
+}
+
+/** A topic that was created again has another id, and its epochs start again. */
+const isNewer = (one: Partition, other: Partition) =>
+  one.topicId === other.topicId && (one.leaderEpoch ?? -1) > (other.leaderEpoch ?? -1)

@@ -19,6 +19,8 @@ const Settings = Type.Object({
 })
 
 const WAIT_MS = 120_000
+/** For a Kafka that runs: a busy one may take longer for a connection than its limit. */
+const REACH_WITHIN_MS = 10_000
 const CHECK_WITHIN_MS = 20_000
 const AGAIN_AFTER_MS = 200
 const HELP = `Creates the topics of log and table unless they exist, and checks their settings in any case.
@@ -50,16 +52,24 @@ async function createTopics(waits: boolean): Promise<void> {
   let waitsFor = ''
   const patience = {
     everyMs: AGAIN_AFTER_MS,
-    giveUpAfterMs: waits ? WAIT_MS : 0,
+    giveUpAfterMs: waits ? WAIT_MS : REACH_WITHIN_MS,
     onFailure(error: unknown) {
       const reason = reasonOf(error)
-      if (reason !== waitsFor) console.error(`waiting up to ${WAIT_MS / 1_000} s: ${reason}`)
+      if (waits && reason !== waitsFor) console.error(`waiting up to ${WAIT_MS / 1_000} s: ${reason}`)
       waitsFor = reason
     },
   }
+  async function create(topic: string, kind?: TopicKind): Promise<boolean> {
+    try {
+      return await createTopic(kafka, { topic, partitions }, kind)
+    } catch (error) {
+      // A refusal passes while a new cluster is set up, which is what --wait is for.
+      throw waits ? error : preconditionErrorOf(error, { topic })
+    }
+  }
   async function provide(topic: string, kind?: TopicKind): Promise<void> {
     try {
-      const created = await retry(() => createTopic(kafka, { topic, partitions }, kind), patience)
+      const created = await retry(() => create(topic, kind), patience)
       // The brokers may become leaders of the new partitions only a little after they reported the topic as created.
       const known = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS }
       await retry(() => checkTopic(kafka, { topic, partitions }, kind), known)

@@ -10,7 +10,7 @@ type Encoded = InstanceType<typeof Encoder>
 const [FETCH, OFFSETS, METADATA, COORDINATOR, API_VERSIONS] = [1, 2, 3, 10, 18]
 type ReceivedRequest = { apiKey: number; version: number }
 export type Address = { nodeId: number; port: number }
-/** What a broker knows of the one partition of topic "plants", whose replicas are all brokers. */
+/** The knowledge of a broker of the one partition of topic "plants", whose replicas are all brokers. */
 export type Knowledge = { leader: number; leaderEpoch: number; end: number }
 
 const encodePartition = ({ leader, leaderEpoch }: Knowledge, replicas: number[]) =>

@@ -60,7 +60,7 @@ export const firstBroker = {
     return { metadata: (topics: readonly string[]) => ask(this, (broker) => broker.metadata(topics)) }
   },
 
-  /** As kafkajs's, but the seed remains. Of two connections to a broker, only one may have ended. */
+  /** As kafkajs's, but the seed remains, and both connections to the broker end: perhaps only one of them has. */
   removeBroker(this: BrokerPool, { host, port }: Address): void {
     for (const [nodeId, broker] of Object.entries(this.brokers)) {
       if (broker.connectionPool.host !== host || broker.connectionPool.port !== port) continue

@@ -97,9 +97,9 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '{ from: written, end: after(end as Offset) }',
     '{ from: { ...written, offset: after(written.offset) }, end: after(end as Offset) }',
   ]),
-  rare(3336, 'a failed append to the table counts as written', TABLE_WRITER, [
-    'await append(some)',
-    'await append(some).catch(() => {})',
+  rare(1640, 'a failed append to the table counts as written', TABLE_WRITER, [
+    'const failures = await appendEach(sent)',
+    'const failures = (await appendEach(sent)) && new Map()',
   ]),
 
   // The acknowledgement as a delivery.

@@ -77,16 +77,22 @@ export function connectTable(
       return found as NonNullable<typeof found>
     },
 
-    append: (records) =>
-      network.call(
-        process,
-        `append of ${records.length} rows`,
-        [...Map.groupBy(records, ({ partition }) => partition).values()].map((batch) => () => {
+    /** Each partition has another leader. */
+    async appendEach(records) {
+      const failures = new Map<Partition, Error>()
+      const appends = [...Map.groupBy(records, ({ partition }) => partition)].map(async ([partition, batch]) => {
+        const append = () => {
           for (const record of batch) table.append(record)
-        }),
-      ),
-
-    leaderOf: () => 0,
+        }
+        try {
+          await network.call(process, `append of ${batch.length} rows to ${partition}`, [append])
+        } catch (error) {
+          failures.set(partition, error as Error)
+        }
+      })
+      await Promise.all(appends)
+      return failures
+    },
 
     async readLog(ranges, onRecords) {
       for (const [partition, { from, end }] of ranges) {

@@ -65,9 +65,10 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
   let failure: Error | undefined
   const writer = createTableWriter({
     ...{ ...table, log: store.log, time: systemTime },
-    async append(records) {
-      await table.append(records)
-      rows += records.length
+    async appendEach(records) {
+      const failures = await table.appendEach(records)
+      rows += records.filter(({ partition }) => !failures.has(partition)).length
+      return failures
     },
     onHalt(error) {
       failure = error

@@ -72,17 +72,14 @@ export function addProjectorMetrics(metrics: Metrics) {
     },
 
     /** Wraps a table so that its appends are measured. */
-    observeTable<T extends Pick<TableStores, 'append'>>(table: T): T {
+    observeTable<T extends Pick<TableStores, 'appendEach'>>(table: T): T {
       return {
         ...table,
-        async append(records) {
-          try {
-            await table.append(records)
-          } catch (error) {
-            appendFailures.inc()
-            throw error
-          }
-          rows.inc(records.length)
+        async appendEach(records) {
+          const failures = await table.appendEach(records)
+          appendFailures.inc(failures.size)
+          rows.inc(records.filter(({ partition }) => !failures.has(partition)).length)
+          return failures
         },
       }
     },

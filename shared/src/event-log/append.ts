@@ -103,14 +103,22 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     }
   }
 
-  async function sendToLeaders(records: readonly NewRecord[]): Promise<AppendResult[]> {
+  /**
+   * Appends records to all their partitions. Never rejects. Resolves with the failure of each partition that has not
+   * acknowledged; any of its records may then be in the log.
+   */
+  async function appendEach(records: readonly NewRecord[]): Promise<Map<Partition, Error>> {
     const batches = Map.groupBy(records, ({ partition }) => partition)
     if (mayBeStale || [...batches.keys()].some((partition) => leaderOf(partition) === undefined)) await refreshLeaders()
     const sends = [...Map.groupBy(batches, ([partition]) => leaderOf(partition))].map(async ([leader, ofLeader]) => {
-      if (leader === undefined) return [noLeader()]
-      return [...(await send(leader, 'healthy', new Map(ofLeader))).values()]
+      if (leader === undefined) return ofLeader.map(([partition]) => [partition, noLeader()] as const)
+      return [...(await send(leader, 'healthy', new Map(ofLeader)))]
     })
-    return (await Promise.all(sends)).flat()
+    const failures = new Map<Partition, Error>()
+    for (const [partition, result] of (await Promise.all(sends)).flat())
+      if (result.is !== 'appended') failures.set(partition, result.cause)
+    mayBeStale ||= failures.size > 0
+    return failures
   }
 
   return {
@@ -139,15 +147,12 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
      */
     send,
 
-    /**
-     * Appends records to all their partitions. Resolves when all in-sync replicas have them. Rejects with the failure
-     * of one partition; any of the records may then be in the log.
-     */
+    appendEach,
+
+    /** Resolves when all in-sync replicas have the records. Rejects with the failure of one partition. */
     async append(records: readonly NewRecord[]): Promise<void> {
-      const failed = (await sendToLeaders(records)).filter((result) => result.is !== 'appended')
-      mayBeStale ||= failed.length > 0
-      const failure = failed.find(({ is }) => is === 'unknown') ?? failed[0]
-      if (failure !== undefined) throw failure.cause
+      const [failure] = (await appendEach(records)).values()
+      if (failure !== undefined) throw failure
     },
 
     close: () => leaders.disconnect(),

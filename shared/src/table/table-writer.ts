@@ -65,10 +65,10 @@ export type TableWriter = ReturnType<typeof createTableWriter>
  * state: it continues after the latest row of the table. It writes the records that the projector hands over; those
  * before them that are not in the table yet it reads from the log. A row is written when all rows before it are in the
  * table. So a crash, a repeated append and several writers of a partition do no harm: some rows repeat. A partition
- * that has no leader, or whose rows the read model does not know, delays no other.
+ * whose rows are not known or not accepted delays no other.
  */
 export function createTableWriter(options: TableWriterOptions) {
-  const { readModel, latestRows, append, leaderOf, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
+  const { readModel, latestRows, appendEach, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
   const sharedHeaders = rowHeaders(options.source)
   const closing = new AbortController()
   const { signal } = closing
@@ -223,7 +223,7 @@ export function createTableWriter(options: TableWriterOptions) {
       const lookUps = lookUpRows(readModel, asked).map((lookUp, n) =>
         recordsOf((asked[n] as PartitionClaims).partition, lookUp, left),
       )
-      await appendLed((await Promise.all(lookUps)).flat(), left)
+      await appendRows((await Promise.all(lookUps)).flat(), left)
     }
     for (const { partition, next } of spans) {
       const state = left.get(partition)
@@ -266,24 +266,20 @@ export function createTableWriter(options: TableWriterOptions) {
     })
   }
 
-  /** Appends records. Those of partitions without a leader wait. */
-  async function appendLed(records: readonly NewRecord[], left: Left): Promise<void> {
-    try {
-      await appendRows(records)
-    } catch (error) {
-      const isLed = (partition: Partition) => leaderOf(partition) !== undefined
-      const leaderless = new Set(records.map(({ partition }) => partition).filter((partition) => !isLed(partition)))
-      // Without any leader, Kafka cannot be reached.
-      if (leaderless.size === 0 || ![...states.keys()].some(isLed)) throw error
-      wait([...leaderless], left, NO_LEADER)
-      await appendRows(records.filter(({ partition }) => isLed(partition)))
-    }
-  }
-
-  async function appendRows(records: readonly NewRecord[]): Promise<void> {
+  /** Appends records. A partition that fails waits, without its later records. */
+  async function appendRows(records: readonly NewRecord[], left: Left): Promise<void> {
     for (const some of appendsOf(records)) {
       signal.throwIfAborted()
-      await append(some)
+      const sent = some.filter(({ partition }) => left.has(partition))
+      if (sent.length === 0) continue
+      const failures = await appendEach(sent)
+      for (const [why, failed] of Map.groupBy(failures, ([, error]) => reasonOf(error)))
+        wait(
+          failed.map(([partition]) => partition),
+          left,
+          why,
+          failed[0]?.[1],
+        )
     }
   }
 

@@ -25,12 +25,15 @@ const recordsOf = (from: number, end: number) => Array.from({ length: end - from
 type Inputs = {
   /** Called before a look-up in the read model, which fails if this does. */
   beforeLookUp?: (partition: Partition) => Promise<void>
+  /** Called before rows get into a partition of the table, which refuses them if this throws. */
+  beforeAppend?: (partition: Partition) => void
   readLog?: TableStores['readLog']
 }
 
 /** A writer of an empty table; the test is the log, the read model and the clock. */
 function openWriter({
   beforeLookUp = async () => {},
+  beforeAppend = () => {},
   readLog = readAll,
   ...options
 }: Inputs & { limits?: Limits } = {}) {
@@ -52,10 +55,18 @@ function openWriter({
         }),
     },
     latestRows: async (partitions) => new Map(partitions.map((partition) => [partition, undefined])),
-    append: async (records) => {
-      for (const { partition, key } of records) rows[partition]?.push(Number(String(key)))
+    appendEach: async (records) => {
+      const failures = new Map<Partition, Error>()
+      for (const [partition, some] of Map.groupBy(records, (record) => record.partition)) {
+        try {
+          beforeAppend(partition)
+          rows[partition]?.push(...some.map(({ key }) => Number(String(key))))
+        } catch (error) {
+          failures.set(partition, error as Error)
+        }
+      }
+      return failures
     },
-    leaderOf: () => 1,
     readLog,
   })
   async function pass(ms = SOON_MS): Promise<void> {
@@ -122,6 +133,27 @@ it('a failed look-up delays the rows of its partition alone, and they follow in 
   fails = false
   await pass(10_000)
   expect([rows, writer.problems()]).toEqual([[offsets(10), offsets(20)], []])
+})
+
+it('a partition of the table that refuses rows delays its rows alone, and none is repeated', async () => {
+  let refuses = true
+  const { writer, follow, apply, pass, rows } = openWriter({
+    beforeAppend(partition) {
+      if (refuses && partition === P0) throw new Error('too few in-sync replicas')
+    },
+  })
+  follow(9, 9)
+  for (let n = 0; n < 10; n++) {
+    await pass()
+    apply(P0, 1)
+    apply(P1, 1)
+    await pass(100)
+    expect(rows).toEqual([[], offsets(11 + n)])
+  }
+  expect(writer.problems()).toEqual(['the table is not written in partition 0: too few in-sync replicas'])
+  refuses = false
+  await pass(10_000)
+  expect([rows, writer.problems()]).toEqual([[offsets(20), offsets(20)], []])
 })
 
 it('a look-up without a reply delays no other partition a second time', async () => {

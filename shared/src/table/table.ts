@@ -27,10 +27,8 @@ export type TableStores = {
   readModel: Pick<ReadModel, 'lookUpEach'>
   /** Reads the row of each partition that was created last; undefined without rows. Leaves out what has no leader. */
   latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row | undefined>>
-  /** Resolves when the table has the records. After a rejection it may have any of them. */
-  append(records: readonly NewRecord[]): Promise<unknown>
-  /** The leader of a partition of the table by the newest metadata; a failed append reads them anew. */
-  leaderOf(partition: Partition): number | undefined
+  /** Never rejects. Resolves with the failures of partitions; the table may then have any of their records. */
+  appendEach(records: readonly NewRecord[]): Promise<ReadonlyMap<Partition, Error>>
   /** Reads ranges of the log, as replay.ts does. Leaves out partitions without a leader. */
   readLog(ranges: Ranges, onRecords: OnRecords, signal: AbortSignal): Promise<void>
 }
@@ -42,9 +40,9 @@ export function openTable(
   { tableId }: Pick<StartState, 'tableId'>,
   common: { log: Log; time: Time },
 ): TableStores & { close(): Promise<void> } {
-  const { append, leaderOf, close } = createAppender(kafka, table, tableId)
+  const { appendEach, close } = createAppender(kafka, table, tableId)
   return {
-    ...{ source, readModel, append, leaderOf, close },
+    ...{ source, readModel, appendEach, close },
     latestRows: (wanted, signal) => readKnownLatestRows({ kafka, table, partitions, signal, ...common }, wanted),
     readLog: (ranges, onRecords, signal) =>
       replay({

@@ -179,8 +179,8 @@ export function bytesOf({ key, value }: NewRecord): number {
 }
 
 /** Splits records into appends that a broker accepts, in their order. */
-export function appendsOf(records: readonly NewRecord[], maxBytes = MAX_APPEND_BYTES): NewRecord[][] {
-  const appends: NewRecord[][] = []
+export function appendsOf<R extends NewRecord>(records: readonly R[], maxBytes = MAX_APPEND_BYTES): R[][] {
+  const appends: R[][] = []
   let bytes = maxBytes
   for (const record of records) {
     bytes += bytesOf(record)

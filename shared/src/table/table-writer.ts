@@ -3,7 +3,7 @@ import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Range } from '../event-log/replay.ts'
 import { textLengthOf } from '../plant/plant.ts'
 import type { LogRecord, NewRecord } from '../plant/plant-created.ts'
-import { plantStored, rowHeaders } from '../plant/plant-stored.ts'
+import { plantStored, type Row, rowHeaders } from '../plant/plant-stored.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { claimsOf, type LogSpan, unwritten, writtenUpTo } from '../protocol/plants-table.ts'
@@ -23,6 +23,8 @@ export type TableWriterOptions = TableStores & {
 }
 
 type PartitionSpan = Pick<LogSpan, 'records' | 'next'> & { partition: Partition }
+
+type RowRecord = NewRecord & { row: Row }
 
 type PartitionState = {
   partition: Partition
@@ -235,10 +237,11 @@ export function createTableWriter(options: TableWriterOptions) {
   }
 
   /** None if the read model does not know the rows: then the partition waits. */
-  async function recordsOf(partition: Partition, lookUp: Promise<PartitionRows>, left: Left): Promise<NewRecord[]> {
+  async function recordsOf(partition: Partition, lookUp: Promise<PartitionRows>, left: Left): Promise<RowRecord[]> {
     try {
       const found = await lookUp
-      if (found.rows !== undefined) return found.rows.map((row) => plantStored(row, partition, sharedHeaders))
+      if (found.rows !== undefined)
+        return found.rows.map((row) => ({ ...plantStored(row, partition, sharedHeaders), row }))
       wait([partition], left, found.why)
     } catch (error) {
       wait([partition], left, reasonOf(error), error)
@@ -267,7 +270,7 @@ export function createTableWriter(options: TableWriterOptions) {
   }
 
   /** Appends records. A partition that fails waits, without its later records. */
-  async function appendRows(records: readonly NewRecord[], left: Left): Promise<void> {
+  async function appendRows(records: readonly RowRecord[], left: Left): Promise<void> {
     for (const some of appendsOf(records)) {
       signal.throwIfAborted()
       const sent = some.filter(({ partition }) => left.has(partition))
@@ -280,6 +283,10 @@ export function createTableWriter(options: TableWriterOptions) {
           why,
           failed[0]?.[1],
         )
+      for (const { partition, row } of sent) {
+        const state = left.get(partition)
+        if (state !== undefined) state.written = writtenUpTo(row)
+      }
     }
   }
 

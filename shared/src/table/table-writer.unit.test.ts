@@ -156,6 +156,19 @@ it('a partition of the table that refuses rows delays its rows alone, and none i
   expect([rows, writer.problems()]).toEqual([[offsets(20), offsets(20)], []])
 })
 
+it('a failed append repeats none of the rows that were acknowledged before it', async () => {
+  let appends = 0
+  const { follow, pass, rows } = openWriter({
+    limits: { maxQueuedBytes: 3_000, maxLookedUpClaims: 10 },
+    beforeAppend() {
+      if (++appends === 3) throw new Error('the leader has changed')
+    },
+  })
+  follow(49, -1)
+  await pass(10_000)
+  expect(rows).toEqual([offsets(50), []])
+})
+
 it('a look-up without a reply delays no other partition a second time', async () => {
   let reply = Promise.withResolvers<void>()
   const { follow, apply, pass, rows } = openWriter({

@@ -71,6 +71,7 @@ export const ROWS: Record<string, Panel[]> = {
       ['sum(plant_store_projector_partitions)', 'with a projector'],
       ['min(plant_store_tail_partitions)', 'followed by every api'],
       ['max(plant_store_coverage_gap_partitions)', 'with a coverage gap'],
+      ['sum(plant_store_table_waiting_partitions)', 'not written into the table'],
     ]),
     panel('Used part of the window', 'percentunit', [
       [share('window_bytes', 'window_max_bytes'), INSTANCE],

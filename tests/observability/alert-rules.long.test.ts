@@ -54,6 +54,7 @@ const HEALTHY: Record<string, string> = {
   [api('read_model_lag_records')]: '80x80',
   [projector('table_lag_records')]: '10000x80',
   [projector('table_append_failures_total')]: '3x80',
+  [projector('table_waiting_partitions')]: '0x80',
   [api('read_model_reachable')]: '1x80',
   [projector('projector_partitions')]: '6x80',
   [PARKED]: '2x80',
@@ -187,6 +188,11 @@ const CASES: Case[] = [
   [
     'appends to the table fail',
     { [projector('table_append_failures_total')]: '3x19 4+1x60' },
+    firesAt(10, 'PlantStoreTableLag'),
+  ],
+  [
+    'the table cannot be read',
+    { [projector('table_lag_records')]: '', [projector('table_waiting_partitions')]: '0x19 1x60' },
     firesAt(10, 'PlantStoreTableLag'),
   ],
   [

@@ -88,7 +88,7 @@ export function addProjectorMetrics(metrics: Metrics) {
     observeParts(
       projector: Pick<ReturnType<typeof createProjector>, 'checkpoints' | 'lag'>,
       { isReady }: Pick<ReadModel, 'isReady'>,
-      table?: Pick<TableWriter, 'lag'>,
+      table?: Pick<TableWriter, 'lag' | 'waiting'>,
     ): void {
       // Only the partitions of this projector: another one knows the counts of the others.
       const sum = (count: keyof Counts) => () =>
@@ -110,6 +110,11 @@ export function addProjectorMetrics(metrics: Metrics) {
         'table_lag_records',
         'Records that the read model has applied and the table has not passed, in the partitions of this projector.',
         () => table?.lag(),
+      )
+      gauge(
+        'table_waiting_partitions',
+        'Partitions of this projector whose rows are not written since a failure. Each is retried.',
+        () => table?.waiting(),
       )
       gauge('read_model_plants', 'Plants in the read model, in the partitions of this projector.', sum('plants'))
       gauge('read_model_voids', 'Void claims in the read model, in the partitions of this projector.', sum('voids'))

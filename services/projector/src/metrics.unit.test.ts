@@ -82,6 +82,13 @@ describe('a batch', () => {
   })
 })
 
+it('a table that cannot be read has no lag, and its partitions wait', async () => {
+  const { observeParts, read } = observe(async () => ({ is: 'applied' }))
+  const table = { lag: () => undefined, waiting: () => 3 }
+  observeParts({ checkpoints: () => new Map(), lag: () => 0 }, { isReady: () => true }, table)
+  expect([await read('table_lag_records'), await read('table_waiting_partitions')]).toEqual([{}, { '': 3 }])
+})
+
 it('the read model is counted in the partitions of this projector only', async () => {
   const { readModel, observeParts, read } = observe(async () => ({ is: 'applied' }))
   const checkpoints = new Map([0, 2, 3].map((partition) => [partition as Partition, BEFORE_LOG]))

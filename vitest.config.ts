@@ -8,7 +8,8 @@ const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tes
 // The files that one worker runs share their modules: loading them for each file took a third of the time.
 const fourAtATime = { maxWorkers: 4, isolate: false, sequence: { groupOrder: 1 } }
 const twoAtATime = { maxWorkers: 2, isolate: false, sequence: { groupOrder: 2 } }
-const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 }, hookTimeout: 120_000 }
+// A hook installs packages in up to two steps of 300 s.
+const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 }, hookTimeout: 660_000 }
 
 // Every process and thread that a test starts loads compiled modules, from the place where Node keeps them by default:
 // a service or command then starts with half the CPU time.
@@ -78,7 +79,8 @@ export default defineConfig({
           ...realStores,
           ...twoAtATime,
           testTimeout: 120_000,
-          hookTimeout: 120_000,
+          // Three brokers are formatted within 120 s and start within 120 s, before they get users and rights.
+          hookTimeout: 300_000,
         },
       },
       {
@@ -97,7 +99,8 @@ export default defineConfig({
           include: ['tests/versions/*.versions.test.ts'],
           ...realStores,
           ...oneAtATime,
-          testTimeout: 300_000,
+          // The first test of a version downloads it, within 600 s.
+          testTimeout: 900_000,
         },
       },
       {

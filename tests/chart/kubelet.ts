@@ -46,7 +46,7 @@ export async function startPod(name: string, spec: PodSpec, secrets: Secrets, fo
   }
   if (container.startupProbe !== undefined) {
     const isUp = (probe: Probe) => responds(`http://127.0.0.1:${opsPort}${probe.httpGet.path}`, probe)
-    void watch(isUp, container, state)
+    void watch(isUp, container, state, () => running.stop({ graceMs: MS_PER_S }))
   }
   return {
     ...{ name, url: `http://127.0.0.1:${port}`, port, state, running, untilReady },
@@ -73,14 +73,15 @@ export async function runPod(name: string, spec: PodSpec, secrets: Secrets, fold
 
 type State = { isReady: boolean; livenessFailures: number; isEnding: boolean; ended: boolean }
 
-/** Probes until the process ends: first whether it has started, then whether it lives and is ready. */
+/** Probes until the process ends: first whether it has started, and ends it if not, then whether it lives and is ready. */
 async function watch(
   isUp: (probe: Probe) => Promise<boolean>,
   { startupProbe, livenessProbe, readinessProbe }: PodSpec['containers'][0],
   state: State,
+  end: () => Promise<unknown>,
 ): Promise<void> {
   for (let failures = 0; !state.ended && !(await isUp(startupProbe)); ) {
-    if (++failures === startupProbe.failureThreshold) return
+    if (++failures === startupProbe.failureThreshold) return void (await end())
     await delay(startupProbe.periodSeconds * MS_PER_S)
   }
   void repeat(livenessProbe, async () => {

@@ -216,29 +216,25 @@ it.runIf(programs !== undefined)('promtool: the configurations are valid', async
   expect(code, output).toBe(0)
 })
 
-it.runIf(programs !== undefined)(
-  'promtool: each alert fires by its rule, and no other with it',
-  async () => {
-    const dir = temporaryFolder()
-    writeFileSync(join(dir, 'rules.yml'), RULES)
-    const tests = CASES.map(([name, different, firing]) => ({
-      name,
-      interval: INTERVAL,
-      input_series: Object.entries({ ...HEALTHY, ...different })
-        .filter(([, values]) => values !== '')
-        .map(([series, values]) => ({ series, values })),
-      promql_expr_test: Object.entries(firing).map(([time, names]) => ({
-        expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
-        eval_time: time,
-        exp_samples: names.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 })),
-      })),
-    }))
-    const file = join(dir, 'tests.yml')
-    writeFileSync(file, JSON.stringify({ rule_files: ['rules.yml'], evaluation_interval: INTERVAL, tests }))
-    const { code, output } = await runCommand(programs?.promtool ?? '', ['test', 'rules', file], {
-      timeoutMs: LIMIT_MS,
-    })
-    expect(code, output).toBe(0)
-  },
-  LIMIT_MS,
-)
+it.runIf(programs !== undefined)('promtool: each alert fires by its rule, and no other with it', async () => {
+  const dir = temporaryFolder()
+  writeFileSync(join(dir, 'rules.yml'), RULES)
+  const tests = CASES.map(([name, different, firing]) => ({
+    name,
+    interval: INTERVAL,
+    input_series: Object.entries({ ...HEALTHY, ...different })
+      .filter(([, values]) => values !== '')
+      .map(([series, values]) => ({ series, values })),
+    promql_expr_test: Object.entries(firing).map(([time, names]) => ({
+      expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+      eval_time: time,
+      exp_samples: names.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 })),
+    })),
+  }))
+  const file = join(dir, 'tests.yml')
+  writeFileSync(file, JSON.stringify({ rule_files: ['rules.yml'], evaluation_interval: INTERVAL, tests }))
+  const { code, output } = await runCommand(programs?.promtool ?? '', ['test', 'rules', file], {
+    timeoutMs: LIMIT_MS,
+  })
+  expect(code, output).toBe(0)
+})

@@ -24,6 +24,8 @@ const USER = 'plants'
 const P = 0 as Partition
 /** Less than brokers keep an idle connection. */
 const CLOSED_WITHIN = { timeout: 20_000, interval: 20 }
+/** More than `npmStart` waits. */
+const NPM_START = { timeout: 300_000 }
 const SCRAM_PASSWORD = `a-scram-${PASSWORD}`
 
 let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
@@ -116,13 +118,17 @@ it('a login that ends half-way does not make Kafka refuse the next one', async (
   expect(await append()).toMatchObject({ is: 'appended' })
 })
 
-it('npm start creates the topic and starts both services with secured stores that run elsewhere', async () => {
-  const { localDir, environment } = await prepareStart({
-    ...logins['SCRAM-SHA-512'],
-    REDIS_URL: inject('redisUrl'),
-    PLANTS_TOPIC: `plants-${randomUUID()}`,
-  })
-  const run = await npmStart(localDir, environment, '--with', 'external')
-  expect((await createPlant(run.url, 1n, 'Monstera')).response?.status).toBe(200)
-  await stopStart(run.launcher)
-})
+it(
+  'npm start creates the topic and starts both services with secured stores that run elsewhere',
+  NPM_START,
+  async () => {
+    const { localDir, environment } = await prepareStart({
+      ...logins['SCRAM-SHA-512'],
+      REDIS_URL: inject('redisUrl'),
+      PLANTS_TOPIC: `plants-${randomUUID()}`,
+    })
+    const run = await npmStart(localDir, environment, '--with', 'external')
+    expect((await createPlant(run.url, 1n, 'Monstera')).response?.status).toBe(200)
+    await stopStart(run.launcher)
+  },
+)

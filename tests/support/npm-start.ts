@@ -11,9 +11,13 @@ import { TOKEN } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { processEnvironment, registerGroup, registerProcess, registerProject } from './test-run.ts'
 
-/** Less than the tests of every suite may take: the error then shows the log. */
-const START_MS = 110_000
-const STOP_MS = 10_000
+/**
+ * Less than the tests that start it may take, 300 s: the error then shows the log. The launcher allows 120 s for the
+ * stores, and 60 s each for rights, topics and services.
+ */
+const START_MS = 280_000
+/** The launcher allows 10 s for the apis, then 10 s for the projectors, then 2.5 s for the stores. */
+const STOP_MS = 30_000
 /** The number of ports in a row from each setting on that a cluster uses. */
 const PORTS = { PORT: 2, OPS_PORT: 4, KAFKA_PORT: 9, REDIS_PORT: 6 }
 

@@ -10,6 +10,7 @@ import { scrape, sumOf } from '../support/metrics-text.ts'
 import { createPlantStore, openRedis } from '../support/plant-store.ts'
 import { startPlantctl } from '../support/plantctl.ts'
 import { createStoreWithTable, expectTableVerified, WITH_TABLE } from '../support/plants-table.ts'
+import { untilReady } from '../support/readiness.ts'
 import { createProcessSource } from '../support/stores/from-processes.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from '../support/truth.ts'
 import { debianServer, packagedValkey } from './servers.ts'
@@ -75,7 +76,8 @@ it.for(VERSIONS)('%s', async ([, fetchPrograms, expectedNotices], context) => {
   await load.untilMore(100)
   await plantctl('rebuild')
   await projector.stop({ graceMs: 0 })
-  await Promise.all([ownKafka.crashAndStartAgain(), store.startProjector(WITH_TABLE)])
+  const [successor] = await Promise.all([store.startProjector(WITH_TABLE, 'listening'), ownKafka.crashAndStartAgain()])
+  await untilReady(successor)
   await load.untilMore(100)
   creates.push(...(await load.stop()))
   expect(creates.filter(({ response }) => response?.status !== 200)).toHaveLength(1)

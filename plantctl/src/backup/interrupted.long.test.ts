@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { cpSync, existsSync, utimesSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
@@ -62,9 +62,16 @@ it(`a backup that was killed ${KILLS} times is that of one that was not`, async 
   expect(await plantctl('backup', '--to', earlier)).toMatchObject({ code: 0 })
   await fill(topic, PLANTS, random)
   cpSync(earlier, whole, { recursive: true })
-  const lock = (folder: string) => vi.waitFor(() => expect(existsSync(join(folder, 'lock'))).toBe(true), AT_ONCE)
-  const { ended } = startPlantctl(['backup', '--to', whole], environmentOf(topic))
-  await lock(whole)
+  const lockOf = (folder: string) =>
+    existsSync(join(folder, 'lock')) ? readFileSync(join(folder, 'lock'), 'utf8') : ''
+  /** Starts a backup, and waits until it has the lock, which the run before may have left. */
+  async function startBackup(folder: string) {
+    const before = lockOf(folder)
+    const run = startPlantctl(['backup', '--to', folder], environmentOf(topic))
+    await vi.waitFor(() => expect(['', before]).not.toContain(lockOf(folder)), AT_ONCE)
+    return run
+  }
+  const { ended } = await startBackup(whole)
   const startedAt = performance.now()
   expect(await ended).toMatchObject({ code: 0 })
   const lastsMs = performance.now() - startedAt
@@ -72,8 +79,7 @@ it(`a backup that was killed ${KILLS} times is that of one that was not`, async 
 
   cpSync(earlier, killed, { recursive: true })
   for (let kills = 0; kills < KILLS; ) {
-    const run = startPlantctl(['backup', '--to', killed], environmentOf(topic))
-    await lock(killed)
+    const run = await startBackup(killed)
     await delay(random.below(lastsMs))
     run.kill('SIGKILL')
     if ((await run.ended).code === null) kills++
@@ -82,7 +88,7 @@ it(`a backup that was killed ${KILLS} times is that of one that was not`, async 
     expect(content).toEqual(isComplete ? after : before)
     if (isComplete) cpSync(earlier, killed, { recursive: true })
     // As if a minute had passed, after which a lock is abandoned.
-    else utimesSync(join(killed, 'lock'), 0, 0)
+    if (lockOf(killed) !== '') utimesSync(join(killed, 'lock'), 0, 0)
   }
   expect(await plantctl('backup', '--to', killed)).toMatchObject({ code: 0 })
   expect(contentOf(killed)).toEqual(after)

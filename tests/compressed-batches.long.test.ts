@@ -20,7 +20,7 @@ it('a batch that cannot be decoded stops only its partition, and each program na
   const reason = /^partition 2 cannot be read from offset \d+ on: .* Make another replica the leader, or restore/
   await Promise.all([untilNotice(api, reason), untilNotReady(projector, reason)])
   await untilReady(api)
-  const second = await store.startApi({ CREATE_DEADLINE_MS: '2000' })
+  const second = await store.startApi()
   await untilNotice(second, reason)
   const created = await onConnections(4, idsFrom(1_000, 30), (id) => createPlant(second.url, id, `plant ${id}`))
   for (const { id, response } of created) {

@@ -92,7 +92,7 @@ it('an api whose clock Kafka does not accept writes nothing, and says so at once
 })
 
 it('an open transaction of another producer holds back its partition only', async () => {
-  const { store, api } = await startPlantStore({ api: { CREATE_DEADLINE_MS: '2000' } })
+  const { store, api } = await startPlantStore()
   const transaction = await (await openTransactional(store.kafka)).transaction()
   await transaction.send({ topic: store.topic, messages: [{ partition: 0, key: 'foreign', value: 'x' }] })
   const creates = await Promise.all(idsFrom(0, 30).map((id) => createPlant(api.url, id, `plant ${id}`)))

@@ -2,6 +2,7 @@ import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { createPlant, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { type Item, listAll, listPage } from './support/listing.ts'
+import { DEADLINES } from './support/loaded-store.ts'
 import { createPlantStore } from './support/plant-store.ts'
 import { readTruth, type Truth } from './support/truth.ts'
 
@@ -19,7 +20,11 @@ const countOf = ({ states }: Truth) => states.reduce((sum, { plants }) => sum + 
 
 it('lists read during creates over two apis repeat and skip nothing, and end with every plant', async () => {
   const store = await createPlantStore()
-  const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
+  const [first, second] = await Promise.all([
+    store.startApi(DEADLINES),
+    store.startApi(DEADLINES),
+    store.startProjector(),
+  ])
   const urls = [first.url, second.url]
   const created: bigint[] = []
   let creating = true

@@ -307,7 +307,7 @@ describe('the log', () => {
   it('has one line at info for each request that the service failed, with the cause, and none for others', async () => {
     const redis = await startOwnRedis()
     const own = await createPlantStore({ redisUrl: redis.url })
-    const quiet = await own.startApi({ READ_DEADLINE_MS: '100', CREATE_DEADLINE_MS: '1000' })
+    const quiet = await own.startApi({ READ_DEADLINE_MS: '100' })
     const [created, refused, failed, unread] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
     const headers = (id: string) => ({ 'x-request-id': id })
     expect((await createPlant(quiet.url, 1n, 'n', headers(created))).response?.status).toBe(200)

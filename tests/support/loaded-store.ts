@@ -4,8 +4,8 @@ import { startPlantctl } from './plantctl.ts'
 import { startSteadyLoad } from './steady-load.ts'
 
 export const PATIENT = { timeout: 60_000, interval: 20 }
-/** Longer than any failover of these tests. */
-const DEADLINES = { CREATE_DEADLINE_MS: '30000', READ_DEADLINE_MS: '30000', QUEUE_MAX_AGE_MS: '30000' }
+/** Longer than any failover, and than a full load keeps a request waiting. */
+export const DEADLINES = { CREATE_DEADLINE_MS: '30000', READ_DEADLINE_MS: '30000', QUEUE_MAX_AGE_MS: '30000' }
 const CREATES_THAT_SHOW_PROGRESS = 300
 
 /** A plant store with an api and a projector as processes, under load: each response is known beforehand. */

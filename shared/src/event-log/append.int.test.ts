@@ -131,7 +131,9 @@ describe('appending', () => {
 
   it('works again after the broker hung and a new connection to it failed', async () => {
     const { brokers, pause, resume } = await startOwnKafka()
-    const { topic, partitions } = await createTestTopic(brokers, PARTITIONS)
+    const { kafka: patient, topic, partitions } = await createTestTopic(brokers, PARTITIONS)
+    // The first append of a broker may take longer than the others.
+    await (await openAppender({ kafka: patient, topic, partitions })).append([recordOf(0n)])
     const kafka = createImpatientKafka(brokers)
     const appender = await openAppender({ kafka, topic, partitions })
     await appender.append([recordOf(1n)])
@@ -152,6 +154,7 @@ describe('appending', () => {
     const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
     let isReachable = false
     const kafka = createImpatientKafka(inject('kafkaBrokers'), {
+      requestTimeout: 5_000,
       socketFactory: ({ host, port, onConnect }) => connect(isReachable ? port : NOBODY_LISTENS, host, onConnect),
     })
     const appender = await openAppender({ ...topic, kafka })

@@ -324,7 +324,7 @@ describe('creating a plant in a partition that the read model cannot read', () =
 describe('creating a plant while Kafka hangs', () => {
   it('resolves at the deadline, and a keyed retry gets the verdict when Kafka continues', async () => {
     const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
-    const store = await openCreation({ kafkaBrokers, deadlineMs: 1_500 })
+    const store = await openCreation({ kafkaBrokers, deadlineMs: 5_000 })
     expect((await store.creation.create(store.random(0n))).is).toBe('created')
     // The tail may deliver the verdict before Kafka acknowledges the append.
     await vi.waitFor(() => expect(store.appends.ended).toBe(1), WAIT_MS)
@@ -350,7 +350,7 @@ describe('creating a plant while Kafka hangs', () => {
 
   it('refuses creates behind one that is older than maxQueueAgeMs, until that one has left the queue', async () => {
     const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
-    const store = await openCreation({ kafkaBrokers, limits: { maxQueueAgeMs: 300 } })
+    const store = await openCreation({ kafkaBrokers, limits: { maxQueueAgeMs: 3_000 } })
     await pause()
     const appended = store.creation.create(store.random(0n))
     await vi.waitFor(() => expect(store.appends.started).toBe(1), WAIT_MS)

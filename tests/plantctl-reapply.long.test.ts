@@ -34,10 +34,10 @@ it('parked records get their rows in the table, though the command is killed and
   const store = await createPlantStore()
   const table = await createTableTopic(store)
   const plant = (id: bigint) => newEvent(id, store.partitions)
-  const ids = Array.from({ length: 5_000 }, (_, n) => BigInt(n))
+  const ids = Array.from({ length: 20_000 }, (_, n) => BigInt(n))
   await appendTo(store, ids.map(plant))
-  // More than are applied at once, and all rows of the older release come after them.
-  const isUnreadable = (offset: number) => offset < 700
+  // Many more than are applied at once, and all rows of the older release come after them.
+  const isUnreadable = (offset: number) => offset < 3_000
   const { states } = await applyAsOlder(store, isUnreadable)
   const older = states.flatMap(({ plants }, partition) =>
     [...plants.values()].flatMap((claim) =>
@@ -70,7 +70,7 @@ it('parked records get their rows in the table, though the command is killed and
   expect(await run(WITH_TABLE).ended).toMatchObject({ code: 0 })
   expect(await parked()).toBe(0)
 
-  await appendTo(store, [5_000n, 5_001n, 5_002n].map(plant))
+  await appendTo(store, [20_000n, 20_001n, 20_002n].map(plant))
   await expectReadModelToEqual(await readTruth(store), store)
   await expectTableVerified(store)
 })

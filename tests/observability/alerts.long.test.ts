@@ -1,23 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { it } from 'vitest'
 import { createPlant, send, untilStopped } from '../support/client.ts'
+import { newEvent } from '../support/new-events.ts'
 import { startOwnKafka } from '../support/own-stores.ts'
+import type { Environment } from '../support/plant-store.ts'
 import { pause, resume, startRedisProcess } from '../support/redis-processes.ts'
 import { appendTo, setTopicConfig } from '../support/topic.ts'
 import { findPrometheus, type Programs } from './prometheus.ts'
-import { startWatchedStore, type WatchedOptions } from './watched-store.ts'
+import { startWatchedStore } from './watched-store.ts'
 
 // A real Prometheus watches real services while each alert is provoked.
 
 const programs = await findPrometheus()
 const provoke = it.runIf(programs !== undefined)
 
-const start = (settings?: Record<string, string>, options?: WatchedOptions) =>
-  startWatchedStore(programs as Programs, settings, options)
+const start = (settings?: Record<string, string>, stores?: Environment) =>
+  startWatchedStore(programs as Programs, settings, stores)
 
 provoke('the projector is killed, until the window is full', async () => {
-  const { store, projector, untilFiring, untilOnly } = await start({ WINDOW_MAX_MIB: '2' }, { connections: 64 })
+  const { store, projector, untilFiring, untilOnly } = await start({ WINDOW_MAX_MIB: '2' })
   process.kill(-projector.pid, 'SIGKILL')
+  // Twice as many as the window has room for.
+  const events = Array.from({ length: 20_000 }, (_, n) => newEvent(BigInt(-1 - n), store.partitions))
+  await appendTo(store, events)
   await untilFiring('PlantStoreInstanceDown', 'PlantStoreProjectorMissing')
   await untilFiring('PlantStoreReadModelLag')
   await untilFiring('PlantStoreWindowNearlyFull')
@@ -102,7 +107,8 @@ provoke('an event loop that stands still', async () => {
       process.kill(api.pid, 'SIGSTOP')
       await delay(300)
       process.kill(api.pid, 'SIGCONT')
-      await delay(50)
+      // Enough to render its metrics before Prometheus gives up.
+      await delay(200)
     }
   }
 })

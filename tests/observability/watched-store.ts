@@ -19,17 +19,13 @@ const CONNECTIONS = 4
 const WAIT = { timeout: 60_000, interval: 100 }
 const STOP_GRACE_MS = 5_000
 
-/** Stores to use instead of the stores of the run, and the number of clients that create plants at a time. */
-export type WatchedOptions = Partial<Environment> & { connections?: number }
-
 /** A store under load, and a Prometheus that watches it and sees nothing wrong; both end with the test. */
 export async function startWatchedStore(
   programs: Programs,
   settings: Record<string, string> = {},
-  { connections = CONNECTIONS, ...stores }: WatchedOptions = {},
+  stores?: Environment,
 ) {
-  const environment = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl'), ...stores }
-  const store = await createPlantStore(environment)
+  const store = await createPlantStore(stores)
   const table = await createTableTopic(store)
   const [api, projector] = await Promise.all([store.startApi(settings), store.startProjector(WITH_TABLE)])
   const opsUrls = [api.opsUrl, projector.opsUrl]
@@ -37,7 +33,7 @@ export async function startWatchedStore(
   registerProcess(inject('testRun'), prometheus.running)
   onTestFinished(() => prometheus.running.stop({ graceMs: STOP_GRACE_MS }).then(() => undefined))
 
-  untilStopped(connections, (id) => createPlant(api.url, id, `plant ${id}`))
+  untilStopped(CONNECTIONS, (id) => createPlant(api.url, id, `plant ${id}`))
   await vi.waitFor(async () => {
     expect(await prometheus.values('plant_store:creates:rate5m > 1')).toHaveLength(1)
     expect(await prometheus.values('count(plant_store_build_info)')).toEqual([2])

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, inject, it, vi } from 'vitest'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { ensureJars } from '../local/stores/jars.ts'
 import { startKafka } from '../local/stores/kafka.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
@@ -24,6 +24,7 @@ it.skipIf(inject('storeSource') === 'docker')(
     mkdirSync(place)
     const { kafkaClasspath } = await ensureJars({ redis: false })
     symlinkSync(dirname(kafkaClasspath), join(place, 'jars'))
+    onTestFinished(() => void vi.unstubAllEnvs())
     vi.stubEnv('JAVA_TOOL_OPTIONS', '-Duser.language=tr -Dfile.encoding=ISO-8859-9')
     vi.stubEnv('LC_ALL', 'C')
     const kafka = await startKafka({
@@ -32,7 +33,6 @@ it.skipIf(inject('storeSource') === 'docker')(
       formatArgs: ['--add-scram', `SCRAM-SHA-512=[name=api,password=${PASSWORD}]`],
       onSpawn: (running) => registerProcess(inject('testRun'), running),
     })
-    vi.unstubAllEnvs()
     await kafka.stop({ graceMs: 10_000 })
     expect(readFileSync(join(folder, 'arguments'), 'utf8')).toContain('kafka.Kafka')
     expect(readFileSync(join(folder, 'arguments'), 'utf8')).not.toContain(PASSWORD)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Cluster } from 'kafkajs'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { asKafkajs } from '../../../tests/support/as-kafkajs.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
@@ -9,6 +9,7 @@ import { createPrivateKafkajs, kafkajs } from '../kafka-client/kafkajs.ts'
 import type { ConsumerByTopicId, TopicId } from '../kafka-client/topic-ids.ts'
 import { checkTopic } from './topic.ts'
 
+const WAIT_MS = 20_000
 /** kafkajs without the corrections. */
 const original: typeof kafkajs = createPrivateKafkajs().load('index.js')
 original.CompressionCodecs[4] = kafkajs.CompressionCodecs[4]
@@ -120,7 +121,12 @@ async function openMixedTopic() {
     await transaction.send({ topic: topic.topic, messages })
     await transaction[end]()
   }
-  const { topicId } = await checkTopic(topic.kafka, topic)
+  // The control record of a transaction is written after the response to its end.
+  const { topicId } = await vi.waitFor(async () => {
+    const state = await checkTopic(topic.kafka, topic)
+    expect(state.openTransactions).toEqual([])
+    return state
+  }, WAIT_MS)
   return { ...topic, topicId: topicId as TopicId }
 }
 

@@ -5,6 +5,7 @@ import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { writeWhole } from '../../../../local/processes/whole-file.ts'
 import { eventually } from '../../../../tests/support/eventually.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { findToken, openTokenFile } from './opaque-tokens.ts'
@@ -45,11 +46,11 @@ describe('the tokens of a file', () => {
     rmSync(file)
     await eventually(() => expect(errors).toEqual([expect.stringMatching(/ENOENT.*stays in use/)]))
     const lastReadAt = readAt()
-    writeFileSync(file, 'no entry\n')
+    writeWhole(file, 'no entry\n')
     await eventually(() => expect(errors).toEqual([expect.anything(), expect.stringMatching(/stays in use/)]))
     expect(callerOf('a')).toBe('ann')
     expect(readAt()).toBe(lastReadAt)
-    writeFileSync(file, `${entry('bob', 'a')}\n`)
+    writeWhole(file, `${entry('bob', 'a')}\n`)
     await eventually(() => expect(callerOf('a')).toBe('bob'))
     expect(errors).toHaveLength(2)
     await eventually(() => expect(readAt()).toBeGreaterThan(lastReadAt))

@@ -10,6 +10,12 @@ export async function openProducer(kafka: Kafka, options?: ProducerConfig): Prom
   return producer
 }
 
+/** Longer than any test keeps a transaction open. */
+const TRANSACTION_TIMEOUT_MS = 300_000
+
 /** The same, with transactions. */
 export const openTransactional = (kafka: Kafka): Promise<Producer> =>
-  openProducer(kafka, { transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
+  openProducer(kafka, {
+    ...{ transactionalId: randomUUID(), transactionTimeout: TRANSACTION_TIMEOUT_MS },
+    ...{ maxInFlightRequests: 1, idempotent: true },
+  })

@@ -227,22 +227,26 @@ it.each([
   expect(restored).toMatchObject({ code: 1, stderr: expect.stringMatching(message) })
 })
 
-it('a backup is not continued with another log, nor by two programs, nor over a damaged manifest', async () => {
-  const { topic, plantctl, folder } = await backedUp()
-  const before = contentOf(folder)
-  const other = await backedUp()
-  const refused = (message: string) => ({ code: 1, stderr: expect.stringContaining(message) })
-  expect(await other.plantctl('backup', '--to', folder)).toMatchObject(refused('is another topic'))
-  writeFileSync(join(folder, 'lock'), `elsewhere 1 ${randomUUID()}`)
-  expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('process 1 on elsewhere'))
-  rmSync(join(folder, 'lock'))
-  await deleteTopic(topic)
-  await createTopic(topic.kafka, topic)
-  expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('it was recreated'))
-  expect(contentOf(folder)).toEqual(before)
-  writeFileSync(join(folder, 'manifest.json'), '{}')
-  expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('manifest.json is damaged'))
-})
+it(
+  'a backup is not continued with another log, nor by two programs, nor over a damaged manifest',
+  MANY_PROCESSES,
+  async () => {
+    const { topic, plantctl, folder } = await backedUp()
+    const before = contentOf(folder)
+    const other = await backedUp()
+    const refused = (message: string) => ({ code: 1, stderr: expect.stringContaining(message) })
+    expect(await other.plantctl('backup', '--to', folder)).toMatchObject(refused('is another topic'))
+    writeFileSync(join(folder, 'lock'), `elsewhere 1 ${randomUUID()}`)
+    expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('process 1 on elsewhere'))
+    rmSync(join(folder, 'lock'))
+    await deleteTopic(topic)
+    await createTopic(topic.kafka, topic)
+    expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('it was recreated'))
+    expect(contentOf(folder)).toEqual(before)
+    writeFileSync(join(folder, 'manifest.json'), '{}')
+    expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('manifest.json is damaged'))
+  },
+)
 
 it('a backup leaves the files of others in its folder as they are', async () => {
   const { plantctl, folder, append } = await backedUp()
@@ -329,7 +333,7 @@ it('a restore waits for the consumers of a group to end, and then commits its of
   expect(await committed(copy)).toEqual(await committed(topic.topic))
 })
 
-it('a backup that is older than the read model is restored into another topic only', async () => {
+it('a backup that is older than the read model is restored into another topic only', MANY_PROCESSES, async () => {
   const { topic, plantctl, folder, append } = await backedUp(1)
   await append([newEvent(1_000n, 1)])
   expect(await plantctl('rebuild', '--from-empty')).toMatchObject({ code: 0 })

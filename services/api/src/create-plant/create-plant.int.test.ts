@@ -324,7 +324,8 @@ describe('creating a plant in a partition that the read model cannot read', () =
 describe('creating a plant while Kafka hangs', () => {
   it('resolves at the deadline, and a keyed retry gets the verdict when Kafka continues', async () => {
     const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
-    const store = await openCreation({ kafkaBrokers, deadlineMs: 5_000 })
+    // Less than the 5 s after which the append would be given up, and the next one sent.
+    const store = await openCreation({ kafkaBrokers, deadlineMs: 3_000 })
     expect((await store.creation.create(store.random(0n))).is).toBe('created')
     // The tail may deliver the verdict before Kafka acknowledges the append.
     await vi.waitFor(() => expect(store.appends.ended).toBe(1), WAIT_MS)

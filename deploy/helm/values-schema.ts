@@ -8,6 +8,8 @@ type Properties = Record<string, TSchema>
 
 /** The image decides them, and the manifests know them. */
 const FIXED = ['HOST', 'PORT', 'OPS_PORT']
+/** They may also be of these types. */
+const NOT_ONLY_TEXT: Record<string, string> = { OTEL_TRACES_SAMPLER_ARG: 'number', PLANTS_TABLE: 'boolean' }
 const text = { type: 'string' }
 const name = { type: 'string', minLength: 1 }
 const flag = { type: 'boolean' }
@@ -35,7 +37,7 @@ const settingsOf = (all: Properties) =>
   Object.fromEntries(
     Object.entries(all)
       .filter(([setting]) => isClear(all, setting))
-      .map(([setting, property]) => [setting, valueSchema(property)]),
+      .map(([setting, property]) => [setting, valueSchema(setting, property)]),
   )
 
 /** Certificates of authorities are no secrets: they may be in a ConfigMap. */
@@ -46,13 +48,14 @@ const filesOf = (all: Properties) =>
       .map((setting) => [setting, $(setting.endsWith('_CA_FILE') ? 'authorities' : 'key')]),
   )
 
-/** The schema of a setting in a value file: YAML has booleans for on and off, and numbers for a ratio. */
-function valueSchema(property: TSchema): Schema {
+/** The schema of a setting in a value file: YAML has booleans for on and off. A number is no text: 007 would be 7. */
+function valueSchema(setting: string, property: TSchema): Schema {
   const { type, minimum, maximum, pattern, enum: choices } = property as Schema & { enum?: string[] }
   if (choices?.includes('on') || choices?.includes('true')) return { enum: [...choices, true, false] }
   if (choices !== undefined) return { enum: choices }
   if (type === 'integer') return { type, minimum, maximum }
-  return { type: ['string', 'number', 'boolean'], ...(pattern !== undefined && { pattern }) }
+  const other = NOT_ONLY_TEXT[setting]
+  return { type: other === undefined ? 'string' : ['string', other], ...(pattern !== undefined && { pattern }) }
 }
 
 /** Not additionalProperties: false, so that a refusal lists the names. */

@@ -72,7 +72,7 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
   const inConfigMap = (setting: string) => ({ ...MINIMAL, files: { [setting]: { existingConfigMap: 'c', key: 'k' } } })
   const scram = { KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' }
   const oauth = { KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SASL_MECHANISM: 'OAUTHBEARER' }
-  it.each<[message: string, values: object]>([
+  it.each<[message: string, values: object | string]>([
     ['settings needs KAFKA_BROKERS', { ...MINIMAL, settings: { REDIS_URL: 'redis://redis' } }],
     ['needs exactly one of REDIS_URL, REDIS_SENTINELS and', kafka({ REDIS_CLUSTER_NODES: 'n:1' })],
     ['projector has none', { ...MINIMAL, settings: { KAFKA_BROKERS: 'k:1' } }],
@@ -115,6 +115,18 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
     ["invalid propertyName 'DRAIN_MS'", { ...MINIMAL, projector: { settings: { DRAIN_MS: 1 } } }],
     ["'/settings/PLANTS_PARTITIONS': maximum", kafka({ PLANTS_PARTITIONS: 1_001 })],
     ["'/settings/LOG_LEVEL': value must be one of", kafka({ LOG_LEVEL: 'trace' })],
+    // Helm would turn it into 7 and 270123456789012352.
+    ["'/settings/KAFKA_SASL_USERNAME': got number, want string", 'settings: { KAFKA_SASL_USERNAME: 007 }'],
+    [
+      "'/api/settings/JWT_AUDIENCE': got number, want string",
+      'api: { settings: { JWT_AUDIENCE: 270123456789012345 } }',
+    ],
+    ["'/settings/OTEL_SERVICE_NAME': got boolean, want string", kafka({ OTEL_SERVICE_NAME: true })],
+    ["'/settings/PLANTS_TABLE': got number, want boolean or string", kafka({ PLANTS_TABLE: 7 })],
+    [
+      "'/settings/OTEL_TRACES_SAMPLER_ARG': got boolean, want number or string",
+      kafka({ OTEL_TRACES_SAMPLER_ARG: true }),
+    ],
   ])('%s', async (message, values) => {
     const { code, stderr } = await template(helm, values)
     expect(code).toBe(1)

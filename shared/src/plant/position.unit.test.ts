@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import kafkajs from 'kafkajs'
 import { describe, expect, it } from 'vitest'
-import { plantIds } from '../../../tests/support/generated-plants.ts'
 import { murmur2, partitionOf } from './position.ts'
 
 const placedByKafkajs = kafkajs.Partitioners.DefaultPartitioner()
@@ -34,19 +33,5 @@ describe('the partition of a key', () => {
       }),
       { numRuns: 1_000 },
     )
-  })
-
-  it('is where the default partitioner of kafkajs puts it, for the text of any id', () => {
-    fc.assert(
-      fc.property(plantIds, fc.integer({ min: 1, max: 200 }), (id, partitions) => {
-        const key = Buffer.from(id.toString())
-        expect(partitionOf(key, partitions)).toBe(kafkajsPartition(key, partitions))
-      }),
-    )
-  })
-
-  it('uses all partitions', () => {
-    const used = new Set(Array.from({ length: 1_000 }, (_, id) => partitionOf(Buffer.from(String(id)), 12)))
-    expect([...used].sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
   })
 })

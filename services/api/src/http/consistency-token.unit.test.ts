@@ -19,15 +19,6 @@ const none = new Map<Partition, Offset>()
 const refused = expect.objectContaining({ failure: 'invalidPosition' })
 
 describe('the consistency token of a request', () => {
-  it('is parsed to the position of the response that it is from', () => {
-    fc.assert(
-      fc.property(positions, (position) => {
-        const parsed = tokenOf(formatPosition(position), MOST_PARTITIONS)
-        expect([...parsed]).toEqual([[position.partition, position.offset]])
-      }),
-    )
-  })
-
   it('is parsed to all positions of a response, up to one for each partition', () => {
     const many = fc
       .uniqueArray(positions, {

@@ -48,16 +48,6 @@ describe('the projector', () => {
     expect(halts).toEqual([])
   })
 
-  it('refills an emptied Redis without a new event', async () => {
-    const store = await openStore()
-    await store.append(mixedEvents(100, 60, PARTITIONS))
-    store.startProjector()
-    await store.untilProjected()
-    await store.redis.del(await store.redis.keys(`{${store.topic.topic}:*`))
-    await store.untilProjected()
-    await store.expectFoldOfLog()
-  })
-
   it('reports a problem while it cannot compare checkpoints', async () => {
     const store = await openStore()
     await store.append(mixedEvents(20, 20, PARTITIONS))

@@ -32,21 +32,6 @@ const leaderOf = (appender: Appender) => appender.leaderOf(0 as Partition) as nu
 const recordOf = (id: bigint) => newEvent(id, PARTITIONS)
 
 describe('appending', () => {
-  it('writes each record unchanged to its partition', async () => {
-    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
-    const appender = await openAppender(topic)
-    const records = Array.from({ length: 30 }, (_, id) => recordOf(BigInt(id)))
-    await appender.append(records)
-    const followed = followLog(topic)
-    const found = () =>
-      followed.delivered.flatMap(({ partition, records }) => records.map((record) => ({ partition, record })))
-    await vi.waitFor(() => expect(found()).toHaveLength(30), WAIT_MS)
-    const positions = found().map(({ partition, record }) => [String(record.claim?.eventId), partition] as const)
-    expect(new Map(positions)).toEqual(
-      new Map(records.map(({ headers, partition }) => [String(headers.ce_id), partition])),
-    )
-  })
-
   it('returns the base offset of each partition when it knows the topic id, and nothing without it', async () => {
     const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
     const { topicId } = await checkTopic(topic.kafka, topic)

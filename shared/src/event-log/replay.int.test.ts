@@ -113,21 +113,6 @@ describe('replaying a log', () => {
     expect(groups.filter(({ groupId }) => groupId.startsWith(topic.topic))).toEqual([])
   })
 
-  it('rejects with the error of onRecords', async () => {
-    const { topic, ends } = await openLog(10)
-    const failing = replay({
-      ...topic,
-      ranges: wholeLog(ends),
-      log: quietLog,
-      time: systemTime,
-      read: recordReader(PARTITIONS),
-      onRecords() {
-        throw new Error('full')
-      },
-    })
-    await expect(failing).rejects.toThrow('full')
-  })
-
   it('rejects with the reason of its signal', async () => {
     const { topic } = await openLog(10)
     const aborting = new AbortController()

@@ -93,13 +93,6 @@ it('metadata is that of the original kafkajs plus topic ids, epochs of leaders a
   expect([ours.versions.Metadata, theirs.versions.Metadata]).toEqual([10, 6])
 })
 
-it('each reader sees the same id of a topic, and another topic has another id', async () => {
-  const [one, other] = [await openTopic(1), await openTopic(1)]
-  const ids = await Promise.all([one, one, other].map(({ kafka, ...topic }) => checkTopic(kafka, topic)))
-  expect(ids[0]?.topicId).toBe(ids[1]?.topicId)
-  expect(ids[2]?.topicId).not.toBe(ids[0]?.topicId)
-})
-
 it.each([['no-such-topic'], ['no topic has a name like this']])(
   'the metadata of %j fails as in the original kafkajs',
   async (name) => {

@@ -45,14 +45,6 @@ describe('a topic created here', () => {
 })
 
 describe('checking a topic', () => {
-  it('returns the next offset of each partition', async () => {
-    const topic = await openTopic()
-    const records = [1n, 2n, 3n, 4n, 5n].map((id) => newEvent(id, PARTITIONS))
-    await appendTo(topic, records)
-    const expected = [0, 1, 2].map((p) => records.filter(({ partition }) => partition === p).length)
-    expect((await check(topic)).ends).toEqual(expected)
-  })
-
   it.each([
     ['retention.ms', '604800000', 'set retention.ms to -1 (it is 604800000)'],
     ['retention.bytes', '1073741824', 'set retention.bytes to -1 (it is 1073741824)'],

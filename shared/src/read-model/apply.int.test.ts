@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
-import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { asStored, dumpKeys, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
@@ -133,16 +132,6 @@ describe('applying a log to the read model', () => {
       }),
       { numRuns: 50 },
     )
-  })
-
-  it('keeps every digit of an id, up to the ends of int64', async () => {
-    const { apply, stored, readModel } = await openApplying()
-    // With each its neighbour, which a double would take for the same number.
-    const ids = [...new Set(EDGE_IDS.flatMap((id) => (id > 0n ? [id, id - 1n] : [id, id + 1n])))]
-    await apply(BEFORE_LOG, batchOf(0, ...ids))
-    expect((await stored()).order).toEqual(ids.map(String))
-    const [found] = await readModel.lookUp([{ partition: P, ids: ids as PlantId[] }])
-    expect(found?.entries).toMatchObject(ids.map((id, offset) => ({ id, offset })))
   })
 
   it('keeps offsets exact beyond 32 bits', async () => {

@@ -47,16 +47,6 @@ describe('records applied in chunks', () => {
     )
   })
 
-  it('continue from the checkpoint of the partition when it is not the expected one', async () => {
-    const partition = createPartition()
-    const elsewhere = { offset: offsetOf(70), eventId: '' } as const
-    partition.state.checkpoint = elsewhere
-    const records = [0, 1, 2].map((offset): LogRecord => ({ offset: offsetOf(offset), parked: 1 }))
-    const next = { offset: offsetOf(2), eventId: '' } as const
-    expect(await applyInChunks(partition.apply, BEFORE_LOG, records, next, 1)).toBe(elsewhere)
-    expect(partition.state.parked.size).toBe(0)
-  })
-
   it('fail as a whole when one chunk fails, and no later chunk is applied', async () => {
     const records = [0, 1, 2, 3].map((offset): LogRecord => ({ offset: offsetOf(offset), parked: 1 }))
     const next = { offset: offsetOf(3), eventId: '' } as const

@@ -29,15 +29,6 @@ describe('data that another program wrote into Redis', () => {
     expect(await generations.switchTo(P, call)).toEqual({ is: 'switched' })
   })
 
-  it('a key of another type is reported as such, and does not hide the rest', async () => {
-    const { redis, generations, at, live } = await openGenerations()
-    const { offset } = await live('old', 3)
-    await redis.set(`${at}old:order`, 'text')
-    expect(await generations.state(P)).toMatchObject({
-      ...{ checkpoint: { offset }, sizes: { plants: 3, order: -1, parked: 0 } },
-    })
-  })
-
   it.each(['plants', 'order', 'parked'])('nothing is applied to a key %s of another type', async (kind) => {
     const { redis, readModel, at, live, expectUnchanged } = await openGenerations()
     const checkpoint = await live('old', 3)

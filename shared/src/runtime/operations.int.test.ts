@@ -41,16 +41,6 @@ describe('the operations port', () => {
     expect([after.status, await after.json()]).toEqual([200, { ready: true, reasons: [], notices: ['a notice'] }])
   })
 
-  it('serves the metrics of its process in the text format of Prometheus', async () => {
-    const { url } = await openPort({ metrics: createMetrics('test') })
-    const response = await fetch(`${url}/metrics`)
-    expect([response.status, response.headers.get('content-type')]).toEqual([
-      200,
-      'text/plain; version=0.0.4; charset=utf-8',
-    ])
-    expect(await response.text()).toMatch(/^# TYPE nodejs_eventloop_lag_p99_seconds gauge$/m)
-  })
-
   it('responds with 500 when a part of it fails, and continues to run', async () => {
     const fail = () => {
       throw new Error('out of order')

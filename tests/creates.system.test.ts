@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createPlant, errorOf, onConnections } from './support/client.ts'
 import { createPlantStore } from './support/plant-store.ts'
-import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
+import { expectTruth } from './support/truth.ts'
 
 it('64 connections racing on the same 1,000 ids over two apis: one 200 for each id', async () => {
   const store = await createPlantStore()
@@ -14,7 +14,5 @@ it('64 connections racing on the same 1,000 ids over two apis: one 200 for each 
 
   expect(creates.filter(({ response }) => response?.status === 200)).toHaveLength(1_000)
   expect(creates.filter(({ response }) => errorOf(response) === 40003)).toHaveLength(7_000)
-  const truth = await readTruth(store)
-  expectResponsesToBeTrue(creates, truth)
-  await expectReadModelToEqual(truth, store)
+  await expectTruth(store, creates)
 })

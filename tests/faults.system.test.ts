@@ -11,7 +11,7 @@ import { startPlantctl } from './support/plantctl.ts'
 import { untilNotice, untilReady } from './support/readiness.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { setTopicConfig } from './support/topic.ts'
-import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
+import { expectTruth } from './support/truth.ts'
 
 const RECOVERY_MS = 60_000
 // A change of settings replaces all of them.
@@ -26,9 +26,7 @@ it('kill -9 of an api under load: every 200 it sent is in the log', async () => 
   const creates = await load.stop()
 
   expect(creates.filter(({ response }) => response === undefined).length).toBeGreaterThan(0)
-  const truth = await readTruth(store)
-  expectResponsesToBeTrue(creates, truth)
-  await expectReadModelToEqual(truth, store)
+  await expectTruth(store, creates)
 
   const successor = await store.startApi()
   const again = await createPlant(successor.url, 0n, 'another name')
@@ -44,9 +42,7 @@ it('kill -9 of the broker: every response is true, and creates resume', async ()
   await load.untilMore(1_000)
   const creates = await load.stop()
 
-  const truth = await readTruth(store)
-  expectResponsesToBeTrue(creates, truth)
-  await expectReadModelToEqual(truth, store)
+  await expectTruth(store, creates)
 })
 
 it('a broker that does not respond for 10 s is named while creates wait, and they succeed when it does', async () => {

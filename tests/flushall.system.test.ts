@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import { createPlant, idsWhile, onConnections, readPlant } from './support/client.ts'
 import { startOwnRedis } from './support/own-stores.ts'
 import { openRedis, startPlantStore } from './support/plant-store.ts'
-import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
+import { expectTruth } from './support/truth.ts'
 
 const RECOVERY_MS = 60_000
 const CREATES_IN_EACH_PHASE = 1_000
@@ -46,7 +46,5 @@ it('FLUSHALL during creates: no second 200, no false 404, and creates resume bef
   await clients
 
   expect(reads.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
-  const truth = await readTruth(store)
-  expectResponsesToBeTrue(creates, truth)
-  await expectReadModelToEqual(truth, store)
+  await expectTruth(store, creates)
 })

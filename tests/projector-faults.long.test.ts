@@ -9,17 +9,11 @@ import { scrape, sumOf } from './support/metrics-text.ts'
 import { newEvent } from './support/new-events.ts'
 import { openProducer, openTransactional } from './support/other-producers.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
-import {
-  createPlantStore,
-  openRedis,
-  type PlantStore,
-  type RunningService,
-  startPlantStore,
-} from './support/plant-store.ts'
+import { createPlantStore, openRedis, type RunningService, startPlantStore } from './support/plant-store.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
 import { recreateTopic } from './support/recreated-topic.ts'
 import { dumpKeys } from './support/stored-partition.ts'
-import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
+import { expectTruth } from './support/truth.ts'
 
 const WAIT = { timeout: 60_000, interval: 20 }
 
@@ -27,13 +21,6 @@ const WAIT = { timeout: 60_000, interval: 20 }
 const UNTAKEN = 9_000_000n
 
 const notCreated = (creates: readonly Create[]) => creates.filter(({ response }) => response?.status !== 200)
-
-/** Nothing is lost or doubled: each response is true, and Redis is the fold of the log. */
-async function expectTruth(store: PlantStore, creates: readonly Create[]): Promise<void> {
-  const truth = await readTruth(store)
-  expectResponsesToBeTrue(creates, truth)
-  await expectReadModelToEqual(truth, store)
-}
 
 const metricOf = async (service: RunningService, name: string) => sumOf(await scrape(service), name)
 

@@ -42,6 +42,13 @@ export async function readTruth(
   }
 }
 
+/** Nothing is lost or doubled: each response is true, and Redis is the fold of the log. */
+export async function expectTruth(store: PlantStore, creates: readonly Create[]): Promise<void> {
+  const truth = await readTruth(store)
+  expectResponsesToBeTrue(creates, truth)
+  await expectReadModelToEqual(truth, store)
+}
+
 /** Waits until the read model has applied the whole log, and compares it with the fold, entry by entry. */
 export async function expectReadModelToEqual({ states }: Truth, store: PlantStore): Promise<void> {
   for (const partition of allPartitions(store.partitions)) {

@@ -3,7 +3,6 @@ import { readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { createPlant, errorOf, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
@@ -129,25 +128,3 @@ it.runIf(process.platform === 'linux')(
     expect((await fetch(`${projector.opsUrl}/readyz`)).status).toBe(200)
   },
 )
-
-describe('a client that does not read', () => {
-  it('is not waited for: its connection is closed, and a client that only waits gets its response', async () => {
-    const { api } = await startPlantStore({
-      api: { ANSWER_TIMEOUT_MS: '500', KEEP_ALIVE_TIMEOUT_MS: '500', READ_DEADLINE_MS: '2000' },
-    })
-    const name = '🌱'.repeat(1_000)
-    await onConnections(50, idsFrom(0, 1_000), (id) => createPlant(api.url, id, name))
-    const connections = async () => sumOf(await scrape(api), 'plant_store_http_connections')
-    await vi.waitFor(async () => expect(await connections()).toBe(0), 10_000)
-    const unread = openRaw(api.url)
-    unread.socket.pause()
-    // More than what the system itself may hold for a connection.
-    const list = `GET /plants?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`
-    unread.write(list.repeat(8))
-    await vi.waitFor(async () => expect(await connections()).toBe(1), 10_000)
-    await vi.waitFor(async () => expect(await connections()).toBe(0), 30_000)
-    const patient = openRaw(api.url)
-    patient.write(waiting())
-    await vi.waitFor(() => expect(bodiesOf(patient)).toEqual([COVERAGE_GAP]), 10_000)
-  })
-})

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import type { Message } from 'kafkajs'
 import { expect, it, vi } from 'vitest'
-import { type Create, createPlant, idsFrom, onConnections, readPlant } from './support/client.ts'
+import { type Create, createPlant, idsFrom, readPlant } from './support/client.ts'
 import { corpus, messageOf } from './support/corpus.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { scrape, sumOf } from './support/metrics-text.ts'
@@ -11,8 +11,6 @@ import { openProducer, openTransactional } from './support/other-producers.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis, type RunningService, startPlantStore } from './support/plant-store.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
-import { recreateTopic } from './support/recreated-topic.ts'
-import { dumpKeys } from './support/stored-partition.ts'
 import { expectTruth } from './support/truth.ts'
 
 const WAIT = { timeout: 60_000, interval: 20 }
@@ -140,22 +138,6 @@ it('unreadable and foreign records are parked and counted, when appended and aga
   await openRedis(own.url).flushall()
   await expectTruth(store, creates)
   expect(await metricOf(projector, 'plant_store_projector_parked_total')).toBe(4 * kinds)
-})
-
-it.each([
-  ['shorter', 60],
-  ['longer', 1_200],
-])('a topic that is recreated while services run, and is %s than before, stops them', async (_than, records) => {
-  const { store, api, projector } = await startPlantStore()
-  const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
-  await expectTruth(store, await onConnections(16, idsFrom(0, 600), create))
-  const redis = openRedis()
-  const before = await dumpKeys(redis, store.topic)
-  await recreateTopic(store, records)
-
-  const reason = /^stopped: another log: .* Restore the topic, or correct REDIS_URL and PLANTS_TOPIC, or/
-  await Promise.all([expectHalt(projector, reason), expectHalt(api, reason)])
-  expect(await dumpKeys(redis, store.topic)).toEqual(before)
 })
 
 it('a Redis that may evict plants stops services, at their start and while they run, with the reason until the end', async () => {

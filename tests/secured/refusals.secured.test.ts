@@ -115,17 +115,6 @@ describe('a service that Kafka refuses at its start says what to correct', () =>
   })
 })
 
-it('settings that contradict each other, and files that are missing, end a service with exit code 78', async () => {
-  const store = await openStore()
-  const settings = { KAFKA_SASL_USERNAME: USER, KAFKA_SSL_CA_FILE: '/missing' }
-  const contradiction = store.startApi(settings, 'listening')
-  await expect(contradiction).rejects.toThrow(/78.*KAFKA_SSL_CA_FILE needs [^;]*; KAFKA_SASL_USERNAME needs/s)
-  const missing = store.startProjector({ ...settings, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' }, 'listening')
-  await expect(missing).rejects.toThrow(
-    /78.*KAFKA_SSL_CA_FILE names \/missing, which cannot be read[^;]*; KAFKA_SASL_ME/s,
-  )
-})
-
 it('no create fails while sessions begin and end', async () => {
   const settings = kafka.loginOf(USER)
   const store = await openStore()

@@ -10,7 +10,7 @@ import type {
   SwitchResult,
 } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import { emptyGeneration, type Generation, type PartitionKeys } from './redis-scripts.ts'
+import { emptyGeneration, type Generation, type PartitionKeys, wholeGeneration } from './redis-scripts.ts'
 
 // A model of the rebuild scripts of the read model (begin.lua, mark.lua, state.lua, span.lua, switch.lua, drop.lua) on
 // one partition; see redis-scripts.ts.
@@ -31,7 +31,7 @@ const NO_KEY = -2
 export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome {
   const { freshName, foldVersion, partitions } = call
   const live = named(keys, keys.live)
-  const begun = named(keys, keys.filling)
+  const begun = wholeGeneration(keys, keys.filling)
   for (const generation of [live, begun]) {
     if (generation !== undefined && generation.fold > foldVersion) return { is: 'FOLD', version: generation.fold }
   }
@@ -48,7 +48,7 @@ export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome 
 
 /** mark.lua */
 export function markScript(keys: PartitionKeys, name: string, mark: string): MarkResult {
-  const generation = keys.generations.get(name)
+  const generation = wholeGeneration(keys, name)
   if (generation === undefined) return { is: 'gone' }
   if (keys.live === name) return { is: 'live' }
   generation.mark = mark
@@ -69,7 +69,7 @@ export function stateScript(keys: PartitionKeys, requested: string): GenerationS
     checkpoint: generation?.checkpoint,
     fold: of(generation?.fold, 0),
     partitions: of(generation?.partitions, 0),
-    plants: of(generation?.plants.size, 0),
+    plants: of(generation?.plantCount, 0),
     voids: of(generation?.voids, 0),
     parked: of(generation?.parkedCount, 0),
     mark: of(generation?.mark, ''),
@@ -92,7 +92,7 @@ export function stateScript(keys: PartitionKeys, requested: string): GenerationS
 
 /** A count has no field before its first increment. */
 function textsOf(generation: Generation | undefined): GenerationState['texts'] {
-  const { checkpoint, fold, partitions, plants, voids, parkedCount, mark } = generation ?? {}
+  const { checkpoint, fold, partitions, plantCount, voids, parkedCount, mark } = generation ?? {}
   const text = (value: number | undefined) => (value === undefined ? '' : String(value))
   const count = (value: number | undefined) => (value === 0 ? '' : text(value))
   return {
@@ -101,7 +101,7 @@ function textsOf(generation: Generation | undefined): GenerationState['texts'] {
     fold: text(fold),
     partitions: text(partitions),
     mark: mark ?? '',
-    plants: count(plants?.size),
+    plants: count(plantCount),
     voids: count(voids),
     parked: count(parkedCount),
   }
@@ -122,7 +122,7 @@ export function spanScript(keys: PartitionKeys, name: string, from: number, coun
 /** switch.lua: all refusals come before the first change. */
 export function switchScript(keys: PartitionKeys, call: SwitchCall, foldVersion: number): SwitchOutcome {
   const { generation: name, mark, expectedLive, verified } = call
-  const generation = keys.generations.get(name)
+  const generation = wholeGeneration(keys, name)
   if (generation === undefined) return { is: 'gone' }
   if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }
   const live = keys.live ?? ''

@@ -38,6 +38,14 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (expected.offset !== BEFORE_FIRST) return STALE_AT_START',
     '',
   ]),
+  bug('a generation without its plants counts as whole', FIRST_WINS_IN_REDIS, [
+    '(order.length === plantCount && plants.has(order.at(-1) as PlantId))',
+    'order.length === plantCount',
+  ]),
+  bug('a generation without its order counts as whole', FIRST_WINS_IN_REDIS, [
+    '(order.length === plantCount && plants.has(order.at(-1) as PlantId))',
+    'plants.size === plantCount',
+  ]),
   bug('the last claim wins in the window', protocol('window'), [
     '|| claims.has(claim.id)) return undefined',
     ') return undefined\n      if (claims.has(claim.id)) while (claims.count() > 0) claims.dropOldest()',

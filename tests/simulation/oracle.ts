@@ -21,16 +21,21 @@ export function firstsOf(log: Log, partition: Partition): Claim[] {
   return [...firsts.values()]
 }
 
-/** The difference between a server and the fold of the log up to the server's own checkpoints; undefined if equal. */
+/**
+ * The difference between a server and the fold of the log up to the server's own checkpoints; undefined if equal. A
+ * generation that has lost a key is no fold.
+ */
 export function differenceFromFold(log: Log, { partitions }: RedisServer): string | undefined {
   for (const [index, { live, generations }] of partitions.entries()) {
     const generation = live === undefined ? undefined : generations.get(live)
-    if (generation === undefined) continue
+    if (generation === undefined || hasLostKey(generation)) continue
     const difference = compare(generation, log, index as Partition)
     if (difference !== undefined) return `partition ${index} up to ${generation.checkpoint.offset}: ${difference}`
   }
   return undefined
 }
+
+const hasLostKey = ({ plants, order, plantCount }: Generation) => Math.min(plants.size, order.length) < plantCount
 
 function compare(generation: Generation, log: Log, partition: Partition): string | undefined {
   const { checkpoint, plants, order, parked, voids } = generation

@@ -99,6 +99,7 @@ export function openRealPartition(redis: Redis, pointer: string) {
     loseGeneration: (generation: string) =>
       remove(['meta', 'plants', 'order', 'parked'].map((key) => `${prefix}${generation}:${key}`)),
     loseEverything: async () => remove(await keys()),
+    loseKey: (generation: string, key: string) => remove([`${prefix}${generation}:${key}`]),
     point: (generation: string) => redis.set(pointer, generation),
 
     /** Returns a function that restores all keys to their present values. */
@@ -154,14 +155,14 @@ export function asStored({ live, filling, generations }: PartitionKeys): Record<
     ...(filling !== undefined && { filling }),
   }
   for (const [name, generation] of generations) {
-    const { checkpoint, fold, partitions, plants, order, parked, parkedCount, voids, mark } = generation
+    const { checkpoint, fold, partitions, plants, order, plantCount, parked, parkedCount, voids, mark } = generation
     stored[`${name}:meta`] = {
       checkpoint: String(checkpoint.offset),
       event: checkpoint.eventId,
       fold: String(fold),
       partitions: String(partitions),
       ...(mark !== undefined && { mark }),
-      ...(plants.size > 0 && { plants: String(plants.size) }),
+      ...(plantCount > 0 && { plants: String(plantCount) }),
       ...(voids > 0 && { voids: String(voids) }),
       ...(parkedCount > 0 && { parked: String(parkedCount) }),
     }

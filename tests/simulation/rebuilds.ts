@@ -199,7 +199,7 @@ export function createRebuilds({
 }
 
 const DAMAGES: ((generation: Generation) => void)[] = [
-  ({ order }) => void order.pop(),
+  ({ order }) => void order.splice(0, 1, order.at(-1) as Claim['id']),
   ({ plants, order }) => void plants.delete(order[0] as Claim['id']),
   (generation) => void generation.voids++,
   ({ plants }) => {

@@ -24,6 +24,7 @@ import {
   listScript,
   lookUpScript,
   type PartitionKeys,
+  wholeGeneration,
 } from './redis-scripts.ts'
 
 /** All results of the writing scripts. */
@@ -63,6 +64,7 @@ type Rebuild =
 type Change =
   | { do: 'lose pointer' | 'lose everything' | 'take snapshot' | 'fall back' }
   | { do: 'lose generation'; named: number }
+  | { do: 'lose key'; named: number; key: 'plants' | 'order' }
   | { do: 'point'; to: number }
 /** A generation is chosen by a number, among all names ever used and one new name. */
 type Step =
@@ -100,6 +102,14 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constantFrom('take snapshot', 'fall back', 'lose pointer') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('lose everything') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('lose generation'), named: numbers }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('lose key'),
+      named: numbers,
+      key: fc.constantFrom('plants' as const, 'order' as const),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('point'), to: numbers }) },
 )
 const named = mostly('filling' as const, 4, numbers)
@@ -146,24 +156,26 @@ function chooseName(names: readonly string[], number: number | 'new'): string {
 /** Resolves the numbers of a step: the next batch of the log, the present checkpoint. */
 function callOf(
   { to, batch, expected, freshGeneration, ...scope }: Apply,
-  { live, filling, generations }: PartitionKeys,
+  keys: PartitionKeys,
   log: readonly LogBatch[],
   nameOf: (number: number | 'new') => string,
 ): ApplyCall {
-  const generation = to === 'live' ? '' : to === 'filling' ? (filling ?? '') : nameOf(to)
-  const { checkpoint } = generations.get(generation || (live ?? '')) ?? { checkpoint: BEFORE_LOG }
+  const generation = to === 'live' ? '' : to === 'filling' ? (keys.filling ?? '') : nameOf(to)
+  const { checkpoint } = wholeGeneration(keys, generation || keys.live) ?? { checkpoint: BEFORE_LOG }
   const given =
     batch === 'following'
       ? log.find(({ next }) => next.offset > checkpoint.offset)
       : log[batch % Math.max(log.length, 1)]
   const { records, next } = given ?? { records: [], next: checkpoint }
+  const fresh = nameOf(freshGeneration)
+  const hasLostKey = keys.generations.has(fresh) && wholeGeneration(keys, fresh) === undefined
   return {
     ...scope,
     generation,
     // The script does not compare the event id of the expected checkpoint.
     expected: { offset: expected === 'right' ? checkpoint.offset : expected, eventId: '' },
     next,
-    freshGeneration: nameOf(freshGeneration),
+    freshGeneration: hasLostKey ? nameOf('new') : fresh,
     records,
   }
 }
@@ -188,6 +200,14 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
         await real.loseGeneration(nameOf(step.named))
         model.generations.delete(nameOf(step.named))
         break
+      case 'lose key': {
+        const name = nameOf(step.named)
+        await real.loseKey(name, step.key)
+        const generation = model.generations.get(name)
+        if (step.key === 'plants') generation?.plants.clear()
+        else generation?.order.splice(0)
+        break
+      }
       case 'lose everything':
         await real.loseEverything()
         model = emptyKeys()

@@ -12,8 +12,8 @@ import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-mo
 // its own first-wins rule, so that the simulation can verify the product's.
 
 /**
- * All keys of one generation. A failover never separates them: the writes of a script are replicated as one
- * transaction, and a drop is one UNLINK.
+ * All keys of one generation. The writes of a script are replicated as one transaction, and a drop is one UNLINK. So
+ * only a failover during the move of a slot separates them.
  */
 export type Generation = {
   checkpoint: Checkpoint
@@ -21,6 +21,8 @@ export type Generation = {
   partitions: number
   plants: Map<PlantId, Claim>
   order: PlantId[]
+  /** Number of plants in the meta. Larger than the size of `plants` and `order` if that key is lost. */
+  plantCount: number
   parked: Map<Offset, number>
   /** Number of parked records. Larger than the size of `parked` when an offset was parked twice. */
   parkedCount: number
@@ -60,6 +62,7 @@ export function emptyGeneration(fold: number, partitions: number): Generation {
     partitions,
     plants: new Map(),
     order: [],
+    plantCount: 0,
     parked: new Map(),
     parkedCount: 0,
     voids: 0,
@@ -71,13 +74,14 @@ export function emptyGeneration(fold: number, partitions: number): Generation {
 export function copyKeys({ live, filling, generations }: PartitionKeys): PartitionKeys {
   const copies = new Map<string, Generation>()
   for (const [name, generation] of generations) {
-    const { checkpoint, fold, partitions, plants, order, parked, parkedCount, voids, mark } = generation
+    const { checkpoint, fold, partitions, plants, order, plantCount, parked, parkedCount, voids, mark } = generation
     copies.set(name, {
       checkpoint,
       fold,
       partitions,
       plants: new Map(plants),
       order: order.slice(),
+      plantCount,
       parked: new Map(parked),
       parkedCount,
       voids,
@@ -98,11 +102,21 @@ export function copyServer({ partitions }: RedisServer): RedisServer {
   return { partitions: partitions.map(copyKeys) }
 }
 
+/** False if a failover has lost the plants or their order: the last plant in the order is then missing. */
+export function isWhole({ plants, order, plantCount }: Generation): boolean {
+  return plantCount === 0 || (order.length === plantCount && plants.has(order.at(-1) as PlantId))
+}
+
+/** meta.lua: a generation that is not whole counts as absent. */
+export function wholeGeneration({ generations }: PartitionKeys, name: string | undefined): Generation | undefined {
+  const generation = name === undefined ? undefined : generations.get(name)
+  return generation !== undefined && isWhole(generation) ? generation : undefined
+}
+
 /** apply.lua: all refusals come before the first change. */
 export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome {
   const { foldVersion, partitions, expected, next } = call
-  const name = call.generation === '' ? keys.live : call.generation
-  let generation = name === undefined ? undefined : keys.generations.get(name)
+  let generation = wholeGeneration(keys, call.generation === '' ? keys.live : call.generation)
   if (generation === undefined) {
     if (call.generation !== '') return GONE
     // A new generation gets the caller's fold version and partition count.
@@ -142,6 +156,7 @@ function take(generation: Generation, { offset, claim, parked }: LogRecord): voi
     if (first === undefined) {
       generation.plants.set(claim.id, claim)
       generation.order.push(claim.id)
+      generation.plantCount++
     } else if (first.eventId !== claim.eventId) generation.voids++
   }
   if (parked !== undefined) {
@@ -151,15 +166,15 @@ function take(generation: Generation, { offset, claim, parked }: LogRecord): voi
 }
 
 /** look-up.lua: entries and checkpoint are read atomically. */
-export function lookUpScript({ live, generations }: PartitionKeys, ids: readonly PlantId[]): PartitionLookUp {
-  const generation = live === undefined ? undefined : generations.get(live)
+export function lookUpScript(keys: PartitionKeys, ids: readonly PlantId[]): PartitionLookUp {
+  const generation = wholeGeneration(keys, keys.live)
   const entries = ids.map((id) => generation?.plants.get(id))
   return { checkpoint: generation === undefined ? BEFORE_FIRST : generation.checkpoint.offset, entries }
 }
 
 /** list.lua: the claims, their total number and the checkpoint are read atomically. */
-export function listScript({ live, generations }: PartitionKeys, { from, count }: Span): ListedSpan {
-  const generation = live === undefined ? undefined : generations.get(live)
+export function listScript(keys: PartitionKeys, { from, count }: Span): ListedSpan {
+  const generation = wholeGeneration(keys, keys.live)
   if (generation === undefined) return { claims: [], plants: 0, checkpoint: BEFORE_FIRST }
   const { checkpoint, plants, order } = generation
   return {
@@ -170,15 +185,15 @@ export function listScript({ live, generations }: PartitionKeys, { from, count }
 }
 
 /** checkpoint.lua: `generation` is the name in the pointer, even if that generation is gone; '' without a pointer. */
-export function checkpointScript({ live, generations }: PartitionKeys): StoredMeta {
-  const generation = live === undefined ? undefined : generations.get(live)
+export function checkpointScript(keys: PartitionKeys): StoredMeta {
+  const generation = wholeGeneration(keys, keys.live)
   return {
     checkpoint: generation === undefined ? BEFORE_LOG : generation.checkpoint,
     partitions: generation?.partitions,
     fold: generation?.fold,
-    plants: generation === undefined ? 0 : generation.plants.size,
+    plants: generation === undefined ? 0 : generation.plantCount,
     voids: generation === undefined ? 0 : generation.voids,
     parked: generation === undefined ? 0 : generation.parkedCount,
-    generation: live ?? '',
+    generation: keys.live ?? '',
   }
 }

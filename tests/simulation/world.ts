@@ -230,13 +230,14 @@ export function createWorld(
       snapshots.push(copyServer(master))
     },
 
-    /** A server with an earlier state becomes master; some processes keep using the old one. */
+    /** A server with an earlier state, perhaps without a key, becomes master; some processes keep using the old one. */
     failOver(random: Random): void {
       const state = random.chance(0.2) ? emptyServer(PARTITIONS) : copyServer(random.pick(snapshots) as RedisServer)
       const old = master
       master = state
       servers.add(master)
       const notified = processes.filter(() => random.chance(0.7))
+      if (random.chance(0.3)) loseKey(state, random)
       for (const process of notified) process.redis = master
       const names = () => notified.map(({ name }) => name).join(', ') || 'nobody'
       trace(() => `Redis FAILS OVER to ${checkpoints(master)} from ${checkpoints(old)}; notified: ${names()}`)
@@ -310,6 +311,13 @@ export function createWorld(
     isAtEnd: (): boolean => allPartitions(PARTITIONS).every((p) => world.reachedBy(master, p) === log.end(p) - 1),
   }
   return world
+}
+
+/** Loses a key of a generation, which the former master had moved to another one with its slot. */
+function loseKey({ partitions }: RedisServer, random: Random): void {
+  const generation = random.pick(partitions.flatMap(({ generations }) => [...generations.values()]))
+  if (random.chance(0.5)) generation?.plants.clear()
+  else generation?.order.splice(0)
 }
 
 /** A Redis folded from a whole log whose last records are claims. */

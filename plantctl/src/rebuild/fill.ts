@@ -50,11 +50,11 @@ export function createFill(options: FillOptions) {
     throw new Error(`partition ${partition}: ${NAMES_MAX} random names of generations were already in use`)
   }
 
-  /** Reads the checkpoint of the generation from Redis: a failover may have set it back or removed it. */
+  /** Compares the checkpoint with Redis by applying nothing: a failover may have set the generation back or removed it. */
   async function refresh(): Promise<void> {
-    const { checkpoint } = await generations.state(partition, generation)
-    if (checkpoint === undefined) await start()
-    else filled = checkpoint
+    const found = await generations.fill(partition, generation, filled, filled, [])
+    if (found.is === 'gone') await start()
+    else if (found.is === 'stale') filled = found.checkpoint
   }
 
   function addToFold(records: readonly LogRecord[], next: Checkpoint): void {

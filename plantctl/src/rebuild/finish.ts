@@ -131,7 +131,7 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
 
   /**
    * A failover during the verification shows parts of two states that may both have the mark. Differences therefore
-   * count only if the mark is still there, and if a second verification finds differences, too.
+   * count only if the mark is still there, the generation whole, and a second verification finds differences, too.
    */
   async function reject(
     generation: string,
@@ -139,7 +139,8 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
     differences: Difference[],
   ): Promise<PartitionResult | undefined> {
     const { mark: found } = await generations.state(partition, generation)
-    if (found !== mark) return undefined
+    await fill.refresh()
+    if (found !== mark || fill.generation() !== generation) return undefined
     if (!isDoubted) {
       isDoubted = true
       return undefined

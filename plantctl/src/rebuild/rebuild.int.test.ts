@@ -144,7 +144,7 @@ describe('a rebuild', () => {
     const P = ((await store.generations.list()).partitions.find(({ names }) => names.length > 1)?.partition ??
       0) as Partition
     const { filling } = (await store.generations.list()).partitions[P] as { filling: string }
-    const [id = ''] = await store.redis.hkeys(`${store.at(P)}${filling}:plants`)
+    const id = String(await store.redis.lindex(`${store.at(P)}${filling}:order`, 0))
     await store.redis.hdel(`${store.at(P)}${filling}:plants`, id)
     const before = await store.names()
     const results = await store.rebuild()
@@ -177,6 +177,22 @@ describe('a rebuild', () => {
     const results = await store.rebuild()
     expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
     expect((await store.names())[P]).not.toBe('of-a-longer-log')
+    expect(await store.content()).toEqual(before)
+    await store.expectNothingLeft()
+  })
+
+  it.each(['plants', 'order'])('fills another generation when the one to switch to has lost its %s', async (key) => {
+    const store = await openProjected()
+    const before = await store.content()
+    let lost = ''
+    const switchTo: Generations['switchTo'] = async (partition, call) => {
+      if (lost === '') await store.redis.del(`${store.at(partition)}${call.generation}:${key}`)
+      lost ||= call.generation
+      return store.generations.switchTo(partition, call)
+    }
+    const results = await store.rebuild({}, { switchTo })
+    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    expect(await store.names()).not.toContain(lost)
     expect(await store.content()).toEqual(before)
     await store.expectNothingLeft()
   })

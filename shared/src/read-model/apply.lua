@@ -30,11 +30,11 @@ if generation == '' then generation = live or '' end
 
 local meta = {}
 if generation ~= '' then
-  meta = redis.call('HMGET', prefix .. generation .. ':meta', 'checkpoint', 'event', 'fold', 'partitions')
+  meta = read_meta(prefix .. generation, 'checkpoint', 'event', 'fold', 'partitions')
 end
 local new = false
 if not meta[1] then
-  -- Also when the pointer names a generation that is gone: under its old name, some of its keys could still exist.
+  -- Not under the old name: some of its keys still exist if it is not whole.
   if ARGV[1] ~= '' then return { 'GONE' } end
   new = true
   generation = ARGV[7]

@@ -12,19 +12,15 @@
            {'FOLD', version}                        the live or filling generation was folded by a newer release
            {'PARTITIONS', count}                    the live generation was folded from another partition count
 
-  A filling generation of an older release, of another partition count, or with an invalid checkpoint is left as it is,
-  and the pointer no longer names it. A fold version that is not a number does not count as newer: the rebuild repairs
+  A filling generation of an older release, of another partition count, with an invalid checkpoint, or not whole is left
+  as it is, and the pointer no longer names it. A fold version that is not a number does not count as newer: the rebuild repairs
   it. The first write is an HSET, which a full Redis rejects.
 ]]
 local prefix = string.sub(KEYS[1], 1, -5) -- without 'live'
-local function read(name)
-  if not name then return {} end
-  return redis.call('HMGET', prefix .. name .. ':meta', 'fold', 'partitions', 'checkpoint', 'event')
-end
-
 local live = redis.call('GET', KEYS[1])
 local filling = redis.call('GET', prefix .. 'filling')
-local old, begun = read(live), read(filling)
+local old = live and redis.call('HMGET', prefix .. live .. ':meta', 'fold', 'partitions') or {}
+local begun = filling and read_meta(prefix .. filling, 'fold', 'partitions', 'checkpoint', 'event') or {}
 for _, meta in ipairs({ old, begun }) do
   if (tonumber(meta[1] or '') or 0) > tonumber(ARGV[2]) then return { 'FOLD', meta[1] } end
 end

@@ -9,7 +9,7 @@
 local live = redis.call('GET', KEYS[1])
 local none = { '-1', '', '', '', '', '', '', live or '' }
 if not live then return none end
-local meta = redis.call('HMGET', string.sub(KEYS[1], 1, -5) .. live .. ':meta',
+local meta = read_meta(string.sub(KEYS[1], 1, -5) .. live,
   'checkpoint', 'event', 'partitions', 'fold', 'plants', 'voids', 'parked')
 if not meta[1] then return none end
 for i = 1, 7 do meta[i] = meta[i] or '' end

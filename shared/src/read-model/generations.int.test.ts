@@ -62,15 +62,17 @@ describe('starting to fill', () => {
   it.each([
     ['an older release was filling', 'hset', ['fold', '0']],
     ['is for a topic of another size', 'hset', ['partitions', '4']],
-    ['has lost its meta', 'del', []],
-  ] as const)('leaves what %s, and begins anew', async (_what, command, args) => {
+    ['has lost its meta', 'del', 'meta'],
+    ['has lost its plants', 'del', 'plants'],
+    ['has lost its order', 'del', 'order'],
+  ] as const)('leaves what %s, and begins anew', async (_what, command, change) => {
     const { generations, redis, at, filled } = await openGenerations()
     await filled('left', 2)
-    if (command === 'del') await redis.del(`${at}left:meta`)
-    else await redis.hset(`${at}left:meta`, ...args)
+    if (command === 'del') await redis.del(`${at}left:${change}`)
+    else await redis.hset(`${at}left:meta`, ...change)
+    const left = command === 'del' ? 2 : 3
     expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'started', generation: 'fresh' })
-    expect(await redis.exists(`${at}left:plants`)).toBe(1)
-    expect(await generations.drop(P, 'left')).toMatchObject({ is: 'dropped' })
+    expect(await generations.drop(P, 'left')).toEqual({ is: 'dropped', keys: left })
   })
 
   it('does not fill what is live', async () => {
@@ -92,6 +94,20 @@ describe('filling', () => {
     expect(await expectUnchanged(() => fill('never'))).toEqual({ is: 'gone' })
     await generations.drop(P, 'new', { abandon: true })
     expect(await expectUnchanged(() => fill('new'))).toEqual({ is: 'gone' })
+  })
+
+  it.each(['plants', 'order'])('and marking and switching to what has lost its %s is refused', async (key) => {
+    const { generations, redis, at, filled, live, expectUnchanged } = await openGenerations()
+    await live('old', 1)
+    const next = await filled('new', 2)
+    await redis.del(`${at}new:${key}`)
+    const more = batch(2, 1)
+    for (const call of [
+      () => generations.fill(P, 'new', next, more.next, more.records),
+      () => generations.mark(P, 'new', 'another'),
+      () => generations.switchTo(P, switchCall('new', 'old', 1)),
+    ])
+      expect(await expectUnchanged<{ is: string }>(call)).toEqual({ is: 'gone' })
   })
 })
 

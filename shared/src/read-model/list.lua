@@ -9,8 +9,8 @@
 ]]
 local live = redis.call('GET', KEYS[1])
 local at = live and (string.sub(KEYS[1], 1, -5) .. live)
-local checkpoint = at and redis.call('HGET', at .. ':meta', 'checkpoint')
--- Ids without a meta are not a fold: they count as absent.
+local checkpoint = at and read_meta(at, 'checkpoint')[1]
+-- Ids of a generation that is not whole are not a fold: they count as absent.
 if not checkpoint then return { '-1', '0' } end
 
 local found = { checkpoint, tostring(redis.call('LLEN', at .. ':order')) }

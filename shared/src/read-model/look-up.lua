@@ -8,10 +8,10 @@
 ]]
 local live = redis.call('GET', KEYS[1])
 local at = live and (string.sub(KEYS[1], 1, -5) .. live)
-local checkpoint = at and redis.call('HGET', at .. ':meta', 'checkpoint')
+local checkpoint = at and read_meta(at, 'checkpoint')[1]
 local found = { checkpoint or '-1' }
 for i = 1, #ARGV do
-  -- Entries without a meta are not a fold: they count as absent.
+  -- Entries of a generation that is not whole are not a fold: they count as absent.
   found[i + 1] = checkpoint and redis.call('HGET', at .. ':plants', ARGV[i]) or false
 end
 return found

@@ -12,8 +12,8 @@
 
   A mark replaces an earlier one: of two concurrent verifications, the first has to be repeated.
 ]]
-local meta = string.sub(KEYS[1], 1, -5) .. ARGV[1] .. ':meta'
-if not redis.call('HGET', meta, 'checkpoint') then return { 'GONE' } end
+local at = string.sub(KEYS[1], 1, -5) .. ARGV[1]
+if not read_meta(at, 'checkpoint')[1] then return { 'GONE' } end
 if redis.call('GET', KEYS[1]) == ARGV[1] then return { 'LIVE' } end
-redis.call('HSET', meta, 'mark', ARGV[2])
+redis.call('HSET', at .. ':meta', 'mark', ARGV[2])
 return { 'OK' }

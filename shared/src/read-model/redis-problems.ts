@@ -87,7 +87,7 @@ export function redisProblemOf(error: unknown, place: Place): string | undefined
   if (refusal !== undefined) return refusal
   const { name, code = '', cause } = error as NodeJS.ErrnoException
   const at = `Redis at ${place.address}`
-  const [, reply] = REPLIES.exec(message) ?? []
+  const reply = PARTLY_MOVED.test(message) ? 'ASK' : REPLIES.exec(message)?.[1]
   if (reply !== undefined) return `${at} ${FIXES[reply as keyof typeof FIXES]}`
   if (name === 'ReplyError') return `${at} refuses a call (${/^[A-Z]+/.exec(message)?.[0] ?? 'ERR'}): see its log`
   if (TIMEOUT.test(message) || (cause as Error | undefined)?.name === EXPIRED)
@@ -118,6 +118,8 @@ const FIXES = {
   ASK: 'is moving the keys of a slot (ASK): wait',
   TRYAGAIN: 'is moving the keys of a slot (TRYAGAIN): wait',
 }
+/** Redis returns no ASK when a script finds the first of its keys, but not all. */
+const PARTLY_MOVED = /access a non local key/
 const REPLIES = new RegExp(`\\b(${Object.keys(FIXES).join('|')})\\b`)
 /** The name of the cause of Node's error when an event did not happen in time. */
 const EXPIRED = 'TimeoutError'

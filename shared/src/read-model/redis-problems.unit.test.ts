@@ -82,6 +82,14 @@ describe('an error of Redis', () => {
     for (const text of [plain, inScript]) expect(problemOf(new ReplyError(text))).not.toContain(text)
   })
 
+  // As Redis 6.2 and 7.0 word it.
+  it.each([
+    'ERR Error running script (call to f_1): @user_script:9: @user_script: 9: Lua script attempted to access a non local key in a cluster node',
+    'ERR Script attempted to access a non local key in a cluster node script: 1, on @user_script:9.',
+  ])('is a moving slot when a script finds some of its keys only: %s', (message) => {
+    expect(problemOf(new ReplyError(message))).toBe(`Redis at ${ADDRESS} is moving the keys of a slot (ASK): wait`)
+  })
+
   it('is a time-out when an event has not happened in time', async () => {
     const waiting = once(new EventEmitter(), 'ready', { signal: AbortSignal.timeout(1) })
     expect(problemOf(await waiting.catch((error) => error))).toMatch('does not respond (timed out): check')

@@ -39,8 +39,9 @@ const READ_ONLY = /\bREADONLY\b/
 const RECONNECT_STEP_MS = 50
 const RECONNECT_MAX_MS = 1_000
 
+const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8')
 /** A script in this folder. Its only key is the live pointer of a partition. */
-const script = (name: string) => ({ lua: readFileSync(new URL(name, import.meta.url), 'utf8'), numberOfKeys: 1 })
+const script = (name: string) => ({ lua: read('meta.lua') + read(name), numberOfKeys: 1 })
 
 /** All scripts, by the name of their command. */
 export const SCRIPTS = {

@@ -19,8 +19,7 @@
   rejects.
 ]]
 local prefix = string.sub(KEYS[1], 1, -5) -- without 'live'
-local at = prefix .. ARGV[1] .. ':meta'
-local new = redis.call('HMGET', at, 'checkpoint', 'mark', 'fold')
+local new = read_meta(prefix .. ARGV[1], 'checkpoint', 'mark', 'fold')
 if not new[1] then return { 'GONE' } end
 if new[2] ~= ARGV[2] then return { 'UNMARKED', new[2] or '' } end
 local live = redis.call('GET', KEYS[1]) or ''
@@ -38,5 +37,5 @@ local filling = redis.call('GET', prefix .. 'filling')
 redis.call('SET', KEYS[1], ARGV[1])
 -- Another rebuild may be filling another generation.
 if filling == ARGV[1] then redis.call('DEL', prefix .. 'filling') end
-redis.call('HDEL', at, 'mark')
+redis.call('HDEL', prefix .. ARGV[1] .. ':meta', 'mark')
 return { 'OK' }

@@ -38,11 +38,11 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (expected.offset !== BEFORE_FIRST) return STALE_AT_START',
     '',
   ]),
-  bug('a generation without its plants counts as whole', FIRST_WINS_IN_REDIS, [
+  rare(266, 'a generation without its plants counts as whole', FIRST_WINS_IN_REDIS, [
     '(order.length === plantCount && plants.has(order.at(-1) as PlantId))',
     'order.length === plantCount',
   ]),
-  bug('a generation without its order counts as whole', FIRST_WINS_IN_REDIS, [
+  rare(111, 'a generation without its order counts as whole', FIRST_WINS_IN_REDIS, [
     '(order.length === plantCount && plants.has(order.at(-1) as PlantId))',
     'plants.size === plantCount',
   ]),

@@ -251,11 +251,7 @@ describe('a generation', () => {
   })
 
   // As after the failover of a master that had moved some keys of a slot.
-  it.each([
-    'meta',
-    'plants',
-    'order',
-  ])('without its key %s is not a fold: its entries count as absent, and a fresh one is created', async (key) => {
+  it.each(['meta', 'plants', 'order'])('without its %s is no fold, and a fresh one takes its place', async (key) => {
     const { topic, readModel, redis, apply, stored } = await openApplying()
     const first = batchOf(0, 1n, 2n)
     await apply(BEFORE_LOG, first)

@@ -14,7 +14,7 @@
 
   Returns  {'OK', checkpoint, event id}
            {'STALE', checkpoint, event id}  the checkpoint is not the expected one
-           {'GONE'}                         the generation does not exist; it is never created again
+           {'GONE'}                         the generation is gone or not whole; it is never created again
            {'FOLD', version}                the generation was folded by a newer release
            {'PARTITIONS', count}            the generation was folded from a topic with another partition count
   Any result other than OK means that nothing changed.

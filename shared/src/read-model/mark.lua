@@ -7,7 +7,7 @@
   ARGV[2]  the mark, never used before
 
   Returns  {'OK'}
-           {'GONE'}  the generation does not exist; nothing changed
+           {'GONE'}  the generation is gone or not whole; nothing changed
            {'LIVE'}  it is already live, perhaps by a switch whose reply was lost; nothing changed
 
   A mark replaces an earlier one: of two concurrent verifications, the first has to be repeated.

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
+import { documentedRights } from '../../../tests/support/documented-rights.ts'
 import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
@@ -143,6 +144,18 @@ describe('listing', () => {
     await expect(failed).rejects.toThrow(EntryError)
     expect((await other)?.claims).toHaveLength(1)
   })
+})
+
+it('reading needs only the documented rights of an api', async () => {
+  const { url } = await startOwnRedis()
+  const { topic, readModel, redis } = await openReadModel({ redisUrl: url })
+  const claim = claimAt(0)
+  await add(readModel, P, BEFORE_LOG, claim)
+  await redis.call('ACL', 'SETUSER', 'api', 'on', 'nopass', `~{${topic}:*`, ...documentedRights().reading)
+  const asApi = await openReadModel({ topic, redisUrl: url.replace('//', '//api:any@') })
+  expect(await asApi.readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([{ checkpoint: 0, entries: [claim] }])
+  expect(await list(asApi.readModel, [{ partition: P, from: 0, count: 1 }])).toMatchObject([{ claims: [claim] }])
+  expect(await asApi.readModel.meta(P)).toMatchObject({ plants: 1 })
 })
 
 describe('a Redis that forgets its scripts', () => {

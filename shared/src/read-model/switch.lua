@@ -9,7 +9,7 @@
   ARGV[5]  fold version of the caller
 
   Returns  {'OK'}
-           {'GONE'}                             the generation does not exist
+           {'GONE'}                             the generation is gone or not whole
            {'UNMARKED', mark}                   it has another mark or none: it is not what was verified
            {'CHANGED', live}                    another generation than expected is live
            {'FELLBACK', checkpoint}             it has lost a part of what was verified

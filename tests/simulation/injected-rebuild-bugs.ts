@@ -103,7 +103,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     '{ ...countsOf(otherFold), voids: 0 }',
   ]),
   bug('a difference counts in spite of a failover', FINISH, [
-    'if (found !== mark) return undefined\n    if (!isDoubted) {',
+    'if (found !== mark || fill.generation() !== generation) return undefined\n    if (!isDoubted) {',
     'if (false as boolean) {',
   ]),
   rare(104, 'the fold continues where the generation was left', FILL, [

@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
 import { createDefaultApp, defaultDescription } from '../local/describe.ts'
 import { eventually } from './support/eventually.ts'
@@ -19,6 +19,17 @@ const PAGES = [
   ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
   ['/docs/favicon.png', 'image/png'],
 ] as const
+
+const LARGE_FILE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'
+
+/** A connection whose client sends these requests at once, and does not read. */
+function openUnread(requests: string): Duplex {
+  const connection = new Duplex({ read() {}, write() {} })
+  onTestFinished(() => void connection.destroy())
+  app.server.emit('connection', connection)
+  connection.push(requests)
+  return connection
+}
 
 describe('the description and the page that shows it', () => {
   it.each(PAGES)('%s needs no token, and is %s', async (url, type) => {
@@ -53,12 +64,9 @@ describe('the description and the page that shows it', () => {
   })
 
   it('a large file is in memory only as far as the client reads it', async () => {
-    const connection = new Duplex({ read() {}, write() {} })
-    app.server.emit('connection', connection)
-    connection.push('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n')
+    const connection = openUnread(LARGE_FILE)
     await eventually(() => expect(connection.writableNeedDrain).toBe(true))
     expect(connection.writableLength).toBeLessThan(100_000)
-    connection.destroy()
   })
 
   it.each([
@@ -94,5 +102,36 @@ describe('the description and the page that shows it', () => {
     const references = [...body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, reference]) => reference)
     const own = PAGES.map(([path]) => path.slice(1)).filter((path) => path.startsWith('docs/'))
     expect(new Set(references)).toEqual(new Set(own))
+  })
+})
+
+describe('requests that wait for the responses to earlier ones of their connection', () => {
+  it.each([
+    ['large files', LARGE_FILE],
+    ['small responses', 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['expectations', 'GET /docs HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n'],
+  ])('%s: beyond two thousand, the connection with the most of them is closed, which makes room', async (_what, request) => {
+    const open = [20, 900, 1_500].map((count) => openUnread(LARGE_FILE + request.repeat(count)))
+    await eventually(() => expect(open.map(({ closed }) => closed)).toEqual([false, false, true]))
+    const later = openUnread(LARGE_FILE + request.repeat(1_000))
+    await eventually(() => expect(later.writableLength).toBeGreaterThan(0))
+    expect([...open, later].map(({ destroyed }) => destroyed)).toEqual([false, false, true, false])
+  })
+
+  it('a client that reads can send any number', async () => {
+    let received = ''
+    const connection = new Duplex({
+      read() {},
+      write(chunk, _encoding, done) {
+        received += chunk
+        done()
+      },
+    })
+    app.server.emit('connection', connection)
+    for (let sent = 1_000; sent <= 5_000; sent += 1_000) {
+      connection.push('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000))
+      await eventually(() => expect(received.split('"error":40400')).toHaveLength(sent + 1))
+    }
+    connection.destroy()
   })
 })

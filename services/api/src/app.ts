@@ -5,6 +5,7 @@ import { createPlantRoute } from './create-plant/create-route.ts'
 import { createAdmission, limitRates } from './http/admission.ts'
 import { allowOrigins } from './http/allowed-origins.ts'
 import { sendError, sendFailure, sendUnknownRoute } from './http/error-responses.ts'
+import { limitQueuedResponses } from './http/queued-responses.ts'
 import { acceptJsonBodies } from './http/request-body.ts'
 import { hasEmptyId, headErrorOf } from './http/request-head.ts'
 import { createRequestObserver, type RequestObserverOptions } from './http/request-observer.ts'
@@ -39,6 +40,7 @@ export async function createApp(parts: AppParts) {
   const app = createServer({ settings, observer, log, tls })
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(sendError)
+  limitQueuedResponses(app.server)
   const latestOn = respondToNodeFailures(app.server)
   app.decorateRequest('span', undefined)
   if (isTraced) traceRequests(app)

@@ -60,7 +60,9 @@ export function createAdmission(
     phase = 'closing'
   })
   app.addHook('onRequest', (request, reply, done) => {
-    if (phase === 'closing') sendFailure(reply, 'unavailable')
+    // Requests that were read together with the one for which the connection was closed.
+    if (request.raw.socket.destroyed) reply.hijack()
+    else if (phase === 'closing') sendFailure(reply, 'unavailable')
     else if (surplus.has(request.raw.socket)) {
       sendFailure(reply.header('connection', 'close'), 'overloaded', 'too many connections; try again later')
     } else if (inFlight >= maxRequests) sendFailure(reply, 'overloaded')

@@ -1,6 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { connectRedis } from '@plant-store/shared/read-model/redis.ts'
+import { REDIS_SETTINGS } from '@plant-store/shared/read-model/redis-settings.ts'
+import { readSettings } from '@plant-store/shared/runtime/settings.ts'
+import { Type } from 'typebox'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { freePort } from '../../local/processes/port.ts'
 import { createAuthority } from '../../local/stores/certificates.ts'
 import { createPlant } from '../support/client.ts'
@@ -8,6 +12,7 @@ import { documentedRights } from '../support/documented-rights.ts'
 import { startLoadedStore } from '../support/loaded-store.ts'
 import { createPlantStore, type RunningService } from '../support/plant-store.ts'
 import { startPlantctl } from '../support/plantctl.ts'
+import { quietLog } from '../support/quiet-log.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { openClient, startRedisProcess } from '../support/redis-processes.ts'
 import { SECRET_MARK } from '../support/secrets.ts'
@@ -71,6 +76,24 @@ it('api, projector and plantctl need TLS, a certificate, a login and the documen
   async function refusedCalls(): Promise<string[]> {
     const log = (await admin.call('ACL', 'LOG')) as string[][]
     return log.map((entry) => entry[entry.indexOf('object') + 1] ?? '').filter((object) => !/^client\b/.test(object))
+  }
+})
+
+it('a database that cannot be selected is not replaced by another one', async () => {
+  const { setUser, settings } = await startSecuredRedis()
+  for (const [database, reason] of [
+    [3, /give the user \+select;/],
+    [99, /correct the number in REDIS_URL/],
+  ] as const) {
+    const environment = { ...settings, REDIS_URL: `${settings.REDIS_URL}/${database}` }
+    const connection = connectRedis(readSettings(Type.Object(REDIS_SETTINGS), environment), quietLog)
+    onTestFinished(connection.close)
+    const [ready, reconnecting] = [vi.fn(), vi.fn()]
+    connection.redis.on('ready', ready).on('reconnecting', reconnecting)
+    await vi.waitFor(() => expect(reconnecting).toHaveBeenCalledTimes(3), RECOVERED)
+    expect(ready).not.toHaveBeenCalled()
+    expect(connection.problems().join()).toMatch(reason)
+    await setUser('+select')
   }
 })
 

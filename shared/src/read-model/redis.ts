@@ -88,9 +88,18 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
     access.place.is === 'cluster'
       ? openCluster(access, problems, renew)
       : openServer(access, problems, renew, patienceMs)
-  redis.on('error', (error: Error & { lastNodeError?: Error }) =>
-    problems.connectionFailed(error.lastNodeError ?? error),
-  )
+  let lacksDatabase = false
+  redis.on('error', (error: Error & { lastNodeError?: Error; command?: { name: string } }) => {
+    // Others follow from the end of the connection.
+    if (!lacksDatabase) problems.connectionFailed(error.lastNodeError ?? error)
+    if (error.command?.name !== 'select') return
+    // ioredis would continue with database 0.
+    lacksDatabase = true
+    redis.disconnect(true)
+  })
+  redis.on('reconnecting', () => {
+    lacksDatabase = false
+  })
   redis.on('ready', problems.connected)
   let isClosed = false
   // ioredis gives up when sentinels announce a failover while it connects to the old master.

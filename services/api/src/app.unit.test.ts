@@ -4,7 +4,7 @@ import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createApp } from './app.ts'
 import { ApiSettings } from './settings.ts'
 
@@ -188,6 +188,20 @@ describe('a limit of requests a minute', () => {
       (await send('GET', '/plants/1', { authorization: `Bearer ${token}` })).statusCode
     const tokens = ['ann.old', 'ann.new', 'ann.old', 'ann.new', 'bob.old']
     expect(await Array.fromAsync(tokens, statusOf)).toEqual([200, 200, 429, 429, 200])
+  })
+
+  it('lasts a minute, also when the clock of the machine is set back', async () => {
+    const clocks = [vi.spyOn(Date, 'now'), vi.spyOn(performance, 'now')] as const
+    onTestFinished(() => void vi.restoreAllMocks())
+    const send = await openApp({ RATE_LIMIT_PER_MINUTE: '1' })
+    const statusAt = async (minutes: number, monotonicMs: number) => {
+      clocks[0].mockReturnValue(minutes * 60_000)
+      clocks[1].mockReturnValue(monotonicMs)
+      return (await send('GET', '/plants/1')).statusCode
+    }
+    expect([await statusAt(100, 1_000), await statusAt(40, 60_999), await statusAt(40, 61_000)]).toEqual([
+      200, 429, 200,
+    ])
   })
 
   it('is announced on a response without a body', async () => {

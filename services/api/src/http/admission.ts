@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
-import rateLimit from '@fastify/rate-limit'
+import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { FastifyInstance } from 'fastify'
@@ -116,7 +116,7 @@ export async function limitRates(operations: FastifyInstance, perMinute: number)
     global: false,
     max: perMinute,
     timeWindow: RATE_WINDOW_MS,
-    cache: MAX_CALLERS_COUNTED,
+    store: MonotonicStore,
     keyGenerator: ({ caller }) => caller,
   })
   const count = operations.createRateLimit()
@@ -134,4 +134,26 @@ export async function limitRates(operations: FastifyInstance, perMinute: number)
     })
     if (isExceeded) throw new HttpError('tooManyRequests', undefined, { 'retry-after': String(seconds) })
   })
+}
+
+/** The plugin's store goes by the machine's clock: after a step back, it would refuse a caller for as long. */
+class MonotonicStore implements FastifyRateLimitStore {
+  readonly #windows = new Map<string, { current: number; endsAt: number }>()
+
+  incr(...[caller, done]: Parameters<FastifyRateLimitStore['incr']>): void {
+    const now = systemTime.now()
+    const known = this.#windows.get(caller)
+    const window = known !== undefined && now < known.endsAt ? known : { current: 0, endsAt: now + RATE_WINDOW_MS }
+    window.current++
+    // Moved to the end of the map: the first one is the caller that was counted least recently.
+    this.#windows.delete(caller)
+    this.#windows.set(caller, window)
+    const [first] = this.#windows.keys()
+    if (first !== undefined && this.#windows.size > MAX_CALLERS_COUNTED) this.#windows.delete(first)
+    done(null, { current: window.current, ttl: window.endsAt - now })
+  }
+
+  child(): this {
+    return this
+  }
 }

@@ -37,7 +37,7 @@ export type AppParts = RequestObserverOptions & {
 export async function createApp(parts: AppParts) {
   const { log, settings, tls, strategies, partitions, creation, reader, lister, isTraced = false } = parts
   const observer = createRequestObserver(parts)
-  const app = createServer({ settings, observer, log, tls })
+  const app = createServer({ settings, partitions, observer, log, tls })
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(sendError)
   limitQueuedResponses(app.server)

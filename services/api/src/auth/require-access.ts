@@ -42,7 +42,7 @@ declare module 'fastify' {
 
 const AUTHORIZATION = new Set(['authorization'])
 const CHALLENGE = 'Bearer realm="plants"'
-/** Node accepts 16 KiB of headers in all. */
+/** The server has room for it in the headers. */
 const MAX_TOKEN_CHARACTERS = 8_192
 // RFC 9110 11.2: the name of the scheme is case-insensitive, a token68 follows after at least one space.
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i

@@ -19,8 +19,11 @@ import { REQUEST_ID_HEADER, requestIdOf } from './request-head.ts'
 import type { RequestObserver } from './request-observer.ts'
 
 const MAX_PATH_PARAMETER_CHARACTERS = 1_000
-/** Bytes of the request line and the headers. A request needs a token and a position, which fit many times. */
+/** Bytes of the request line and the headers, or more if the next two need it. */
 const MAX_HEADER_BYTES = 16_384
+const MAX_TOKEN_BYTES = 8_192
+/** Room for a position in a consistency token, and a number in a cursor. */
+const MAX_PARTITION_BYTES = 32
 /** The interval at which Node looks for requests that did not arrive in time. */
 const TIMEOUTS_CHECKED_EVERY_MS = 1_000
 
@@ -32,6 +35,7 @@ const CLIENT_ERRORS: Record<string, Failure> = {
 
 export type ServerOptions = {
   settings: HttpSettings
+  partitions: number
   observer: RequestObserver
   log: Logger
   /** Certificate and key; without them the server speaks plain HTTP. */
@@ -39,13 +43,13 @@ export type ServerOptions = {
 }
 
 /** Creates Fastify and Node's server below it, within the limits. Their built-in error responses are turned off. */
-export function createServer({ settings, observer, log, tls }: ServerOptions) {
+export function createServer({ settings, partitions, observer, log, tls }: ServerOptions) {
   const trustedProxies = listed(settings.TRUST_PROXY)
   const headersTimeout = Math.min(settings.HEADERS_TIMEOUT_MS, settings.REQUEST_TIMEOUT_MS)
   const http = {
     // headErrorOf checks it: Node's response has no body.
     requireHostHeader: false,
-    maxHeaderSize: MAX_HEADER_BYTES,
+    maxHeaderSize: Math.max(MAX_HEADER_BYTES, MAX_TOKEN_BYTES + partitions * MAX_PARTITION_BYTES),
     headersTimeout,
     // Fastify sets it, too; Node compares it with headersTimeout before that.
     requestTimeout: settings.REQUEST_TIMEOUT_MS,

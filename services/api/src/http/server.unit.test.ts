@@ -1,22 +1,25 @@
 import dns from 'node:dns'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { allPartitions, formatToken, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { expect, it, type MockInstance, onTestFinished, vi } from 'vitest'
+import { eventually } from '../../../../tests/support/eventually.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { openRaw } from '../../../../tests/support/raw-connection.ts'
 import { ApiSettings } from '../settings.ts'
+import { encodeCursor } from '../read-plants/cursor.ts'
 import { createServer, listenAt, respondToNodeFailures } from './server.ts'
 
 const HOST = '127.0.0.1'
 type Found = (error: null, addresses: dns.LookupAddress[]) => void
 const PAST_BUFFERS = 'x'.repeat(20_000_000)
 
-function openServer(env: Record<string, string> = {}) {
+function openServer(env: Record<string, string> = {}, partitions = 12) {
   const stores = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
   const settings = readSettings(ApiSettings, { ...stores, ...env })
   const observer = { observe() {}, observeOne() {} }
-  const app = createServer({ settings, observer, log: quietLog, tls: undefined })
+  const app = createServer({ settings, partitions, observer, log: quietLog, tls: undefined })
   respondToNodeFailures(app.server)
   onTestFinished(() => app.close())
   return app
@@ -26,6 +29,19 @@ it('has the longest limits that the settings allow', () => {
   const { maximum } = ApiSettings.properties.HEADERS_TIMEOUT_MS as { maximum?: number }
   const { server } = openServer({ HEADERS_TIMEOUT_MS: String(maximum), REQUEST_TIMEOUT_MS: String(maximum) })
   expect([server.headersTimeout, server.requestTimeout]).toEqual([maximum, maximum])
+})
+
+it.each([1, 12, 1_000])('has room for the longest token, position and cursor of %i partitions', async (partitions) => {
+  const app = openServer({}, partitions)
+  app.get('/', async () => 'received')
+  const all = allPartitions(partitions)
+  const position = formatToken(new Map(all.map((partition) => [partition, offsetOf(2 ** 48 - 1)])))
+  const cursor = encodeCursor({ partition: 0 as Partition, listed: all.map(() => 2 ** 48 - 1) })
+  const connection = openRaw(await app.listen({ host: HOST, port: 0 }))
+  const bearer = 'x'.repeat(8_192)
+  const headers = `Host: x\r\nAuthorization: Bearer ${bearer}\r\nPlants-Position: ${position}`
+  connection.write(`GET /?cursor=${cursor} HTTP/1.1\r\n${headers}\r\n\r\n`)
+  await eventually(() => expect(connection.responses()).toMatchObject([{ status: 200 }]))
 })
 
 it('listens at one address of a name that has several', async () => {

@@ -6,12 +6,10 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { openWholeFile } from '../export/output-file.ts'
+import { OWNER_ONLY, openWholeFile } from '../export/output-file.ts'
 
 const FORMAT = 1
 const NAME = 'manifest.json'
-/** A backup has names and tags. */
-const OWNER_ONLY = 0o600
 const Count = Type.Integer({ minimum: 0 })
 
 /** A file of a backup has the records of a range of one partition. */

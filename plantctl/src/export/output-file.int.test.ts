@@ -24,6 +24,12 @@ it('appears under its name when it is complete; until then the previous file sta
   expect(readdirSync(folder)).toEqual(['plants.jsonl'])
 })
 
+it('is readable by its owner alone if it is new', async () => {
+  const file = join(temporaryFolder(), 'plants.jsonl')
+  await (await openOutputFile(file)).finish()
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+})
+
 it('leaves nothing behind when it is abandoned', async () => {
   const folder = temporaryFolder()
   const output = await openOutputFile(join(folder, 'plants.jsonl'))

@@ -4,6 +4,9 @@ import { basename, dirname, join } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 import { UsageError } from '../command.ts'
 
+/** The mode of a file with names and tags. */
+export const OWNER_ONLY = 0o600
+
 /**
  * Opens a file that appears under its name when it is complete; until then a previous file stays. The target of a
  * symbolic link is replaced. Throws a UsageError when the file cannot be created, and for a target that exists and is no
@@ -20,7 +23,7 @@ export async function openOutputFile(file: string) {
 }
 
 /** Opens a temporary file that gets its name when it is complete and on the disk. */
-export async function openWholeFile(temporary: string, mode?: number) {
+export async function openWholeFile(temporary: string, mode: number) {
   const handle = await open(temporary, 'w', mode)
   return {
     async write(content: string | Uint8Array): Promise<void> {
@@ -53,9 +56,9 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function targetOf(file: string): Promise<{ target: string; mode?: number }> {
+async function targetOf(file: string): Promise<{ target: string; mode: number }> {
   const isNew = file !== '' && (await lstat(file).catch(() => undefined)) === undefined
-  if (isNew) return { target: file }
+  if (isNew) return { target: file, mode: OWNER_ONLY }
   // Rejects for a link to nothing, such as /dev/stdout when stdout is a pipe.
   const target = await realpath(file).catch(() => '')
   const found = target === '' ? undefined : await stat(target)

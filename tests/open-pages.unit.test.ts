@@ -110,13 +110,16 @@ describe('requests that wait for the responses to earlier ones of their connecti
     ['large files', LARGE_FILE],
     ['small responses', 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['expectations', 'GET /docs HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n'],
-  ])('%s: beyond two thousand, the connection with the most of them is closed, which makes room', async (_what, request) => {
-    const open = [20, 900, 1_500].map((count) => openUnread(LARGE_FILE + request.repeat(count)))
-    await eventually(() => expect(open.map(({ closed }) => closed)).toEqual([false, false, true]))
-    const later = openUnread(LARGE_FILE + request.repeat(1_000))
-    await eventually(() => expect(later.writableLength).toBeGreaterThan(0))
-    expect([...open, later].map(({ destroyed }) => destroyed)).toEqual([false, false, true, false])
-  })
+  ])(
+    '%s: beyond two thousand, the connection with the most of them is closed, which makes room',
+    async (_what, request) => {
+      const open = [20, 900, 1_500].map((count) => openUnread(LARGE_FILE + request.repeat(count)))
+      await eventually(() => expect(open.map(({ closed }) => closed)).toEqual([false, false, true]))
+      const later = openUnread(LARGE_FILE + request.repeat(1_000))
+      await eventually(() => expect(later.writableLength).toBeGreaterThan(0))
+      expect([...open, later].map(({ destroyed }) => destroyed)).toEqual([false, false, true, false])
+    },
+  )
 
   it('a client that reads can send any number', async () => {
     let received = ''

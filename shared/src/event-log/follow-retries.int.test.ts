@@ -11,7 +11,7 @@ import { createKafka } from './connection.ts'
 const WAIT_MS = 20_000
 const LONGER_THAN_A_SESSION_MS = 8_000
 
-/** The waits before retries: each lasts until `endWait`. Other waits are those of the system. */
+/** The waits before retries: each lasts until `endWait`. Other waits follow the clock. */
 function manualRetries() {
   const [waits, ends]: [number[], (() => void)[]] = [[], []]
   const warn = ({ retryInMs }: { retryInMs: number }, text: string) => {

@@ -325,7 +325,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ]),
   rare(663, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete && ', '']),
   rare(70, 'a list ends below the read floor', protocol('list'), [' && reach >= required.readFloor', '']),
-  rare(28158, 'a list continues in a partition below the token', protocol('list'), [
+  rare(31494, 'a list continues in a partition below the token', protocol('list'), [
     'if (reach < required.token) return { claims: [], isEnd: false }',
     '',
   ]),

@@ -13,8 +13,8 @@
            {'PARTITIONS', count}                    the live generation was folded from another partition count
 
   A filling generation of an older release, of another partition count, with an invalid checkpoint, or not whole is left
-  as it is, and the pointer no longer names it. A fold version that is not a number does not count as newer: the rebuild repairs
-  it. The first write is an HSET, which a full Redis rejects.
+  as it is, and the pointer no longer names it. A fold version that is not a number does not count as newer: the rebuild
+  repairs it. The first write is an HSET, which a full Redis rejects.
 ]]
 local prefix = string.sub(KEYS[1], 1, -5) -- without 'live'
 local live = redis.call('GET', KEYS[1])

@@ -10,13 +10,14 @@ type Encoded = InstanceType<typeof Encoder>
 const [FETCH, OFFSETS, METADATA, COORDINATOR, API_VERSIONS] = [1, 2, 3, 10, 18]
 type ReceivedRequest = { apiKey: number; version: number }
 export type Address = { nodeId: number; port: number }
-/** The knowledge of a broker of the one partition of topic "plants", whose replicas are all brokers. */
+/** The knowledge of a broker of partition 0 of topic "plants"; partition 1 has no leader. All brokers are replicas. */
 export type Knowledge = { leader: number; leaderEpoch: number; end: number }
+const NO_LEADER = -1
 
-const encodePartition = ({ leader, leaderEpoch }: Knowledge, replicas: number[]) =>
+const encodePartition = (partition: number, { leader, leaderEpoch }: Omit<Knowledge, 'end'>, replicas: number[]) =>
   new Encoder()
     .writeInt16(0)
-    .writeInt32(0)
+    .writeInt32(partition)
     .writeInt32(leader)
     .writeInt32(leaderEpoch)
     .writeUVarIntArray(replicas.map((nodeId) => new Encoder().writeInt32(nodeId)))
@@ -31,14 +32,17 @@ const encodeTopic = (known: Knowledge, replicas: number[]) =>
     .writeInt64(1)
     .writeInt64(1)
     .writeInt8(0)
-    .writeUVarIntArray([encodePartition(known, replicas)])
+    .writeUVarIntArray([
+      encodePartition(0, known, replicas),
+      encodePartition(1, { leader: NO_LEADER, leaderEpoch: 0 }, replicas),
+    ])
     .writeInt32(0)
     .writeUVarInt(0)
 
 /**
  * The part of a broker that the tests need: it returns its versions, the metadata, the coordinator of a group, what it
- * takes for the end of the log, and empty fetches, and closes the connection on an unknown version. While `isSilent` returns true for the key of a request, it
- * does not respond, like a broker that hangs.
+ * takes for the end of the log, and empty fetches, and closes the connection on an unknown version. While `isSilent`
+ * returns true for the key of a request, it does not respond, like a broker that hangs.
  */
 export async function openBroker(
   highest: Record<number, number>,

@@ -5,17 +5,29 @@ const ASK_WITHIN_MS = 2_000
 
 type Partition = {
   partitionId: number
+  leader: number
   replicas: readonly number[]
   topicId: string | undefined
   /** Counts the elections of leaders. Absent before version 10 of the metadata. */
   leaderEpoch?: number
 }
-type Metadata = { topicMetadata: readonly { topic: string; partitionMetadata: readonly Partition[] }[] }
+type Address = { nodeId: number; host: string; port: number; rack: string | null }
+type Metadata = {
+  brokers: readonly Address[]
+  topicMetadata: readonly { topic: string; partitionMetadata: readonly Partition[] }[]
+}
 type Broker = {
   connectionPool: { pool: readonly { drop(error: Error): void }[] }
   metadata(topics: readonly string[]): Promise<unknown>
 }
-export type AskedPool = { metadata: unknown; findBroker(wanted: { nodeId: number }): Promise<Broker> }
+export type AskedPool = {
+  metadata: unknown
+  brokers: Record<number, Broker>
+  rootLogger: object
+  connectionPoolBuilder: { build(address: Address): Promise<object> }
+  createBroker(options: object): Broker
+  findBroker(wanted: { nodeId: number }): Promise<Broker>
+}
 type Cluster<W, O> = { brokerPool: AskedPool; fetchTopicsOffset(wanted: W): Promise<O> }
 
 /**
@@ -28,9 +40,11 @@ export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
   const fetchOffsets = cluster.fetchTopicsOffset.bind(cluster)
   let asked: unknown
   cluster.fetchTopicsOffset = async (wanted) => {
-    const { metadata } = brokerPool
-    if (metadata !== asked) await askReplicas(brokerPool, metadata as Metadata)
-    asked = metadata
+    // Other metadata may arrive meanwhile.
+    for (let { metadata } = brokerPool; metadata !== asked; { metadata } = brokerPool) {
+      await askReplicas(brokerPool, metadata as Metadata)
+      asked = metadata
+    }
     return fetchOffsets(wanted)
   }
 }
@@ -45,11 +59,16 @@ async function askReplicas(brokerPool: AskedPool, known: Metadata): Promise<void
   async function ask(nodeId: number): Promise<void> {
     const broker = await brokerPool.findBroker({ nodeId })
     silent.add(broker)
-    const { topicMetadata } = (await broker.metadata(topics).finally(() => silent.delete(broker))) as Metadata
+    const found = (await broker.metadata(topics).finally(() => silent.delete(broker))) as Metadata
     for (const { topic, partition } of partitions) {
-      const found = topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
-      const same = found.find((each) => each.partitionId === partition.partitionId)
-      if (same !== undefined && isNewer(same, partition)) Object.assign(partition, same)
+      const ofTopic = found.topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
+      const same = ofTopic.find((each) => each.partitionId === partition.partitionId)
+      if (same === undefined || !isNewer(same, partition)) continue
+      Object.assign(partition, same)
+      await addBroker(
+        brokerPool,
+        found.brokers.find(({ nodeId }) => nodeId === same.leader),
+      )
     }
   }
 
@@ -58,6 +77,14 @@ async function askReplicas(brokerPool: AskedPool, known: Metadata): Promise<void
   // The admin would wait for their responses when it disconnects.
   for (const { connectionPool } of silent)
     for (const connection of connectionPool.pool) connection.drop(new Error('no response'))
+}
+
+/** Adds a broker that the one which was asked first does not know. */
+async function addBroker(brokerPool: AskedPool, address: Address | undefined): Promise<void> {
+  if (address === undefined || address.nodeId in brokerPool.brokers) return
+  const connectionPool = await brokerPool.connectionPoolBuilder.build(address)
+  const { nodeId } = address
+  brokerPool.brokers[nodeId] ??= brokerPool.createBroker({ nodeId, connectionPool, logger: brokerPool.rootLogger })
 }
 
 /** A topic that was created again has another id, and its epochs start again. */

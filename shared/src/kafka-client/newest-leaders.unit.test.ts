@@ -1,34 +1,46 @@
 import { expect, it } from 'vitest'
-import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { type Address, type Knowledge, openBroker } from '../../../tests/support/scripted-broker.ts'
-import { createKafka, withAdmin } from '../event-log/connection.ts'
+import { withAdmin } from '../event-log/connection.ts'
 
 const [OFFSETS, METADATA] = [2, 3]
-const SILENT = (apiKey: number) => apiKey === METADATA
+/** Longer than the time limit of a test. */
+const NEVER_MS = 600_000
 
-type Scripted = { known: Knowledge; isSilent?: (apiKey: number) => boolean }
+type Scripted = Knowledge & { isSilent?: boolean; lists?: number[] }
 
-/** The end of the log for an admin that asks a broker first that has lost its controllers. */
-async function readEnd(others: Scripted[]) {
+/**
+ * The end of partition 0 for an admin that asks a broker first that has lost its controllers. Metadata are requested
+ * again meanwhile, because partition 1 has no leader.
+ */
+async function readEnd(...brokers: Scripted[]) {
   const addresses: Address[] = []
-  const isolated: Scripted = { known: { leader: 1, leaderEpoch: 4, end: 100 } }
-  for (const { known, isSilent } of [isolated, ...others]) {
+  for (const { isSilent = false, lists = [1, 2, 3], ...known } of brokers) {
     const highest = { [OFFSETS]: 2, [METADATA]: 10 }
-    const { port } = await openBroker(highest, () => addresses, isSilent, known)
+    const listed = () => addresses.filter(({ nodeId }) => lists.includes(nodeId))
+    const { port } = await openBroker(highest, listed, (apiKey) => isSilent && apiKey === METADATA, known)
     addresses.push({ nodeId: addresses.length + 1, port })
   }
-  const kafka = createKafka([`127.0.0.1:${addresses[0]?.port}`], 'test', quietLog)
-  const offsets = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets('plants'))
+  const kafka = createImpatientKafka(`127.0.0.1:${addresses[0]?.port}`, { requestTimeout: NEVER_MS })
+  const offsets = await withAdmin(kafka, (admin) => {
+    admin.allowLeaderless()
+    return admin.fetchTopicOffsets('plants')
+  })
   return offsets.map(({ high }) => Number(high))
 }
 
+const isolated = { leader: 1, leaderEpoch: 4, end: 100 }
 const newer = { leader: 2, leaderEpoch: 5, end: 200 }
 const older = { leader: 3, leaderEpoch: 3, end: 300 }
 
 it('the end of a log is that of the newest leader, though a former one takes itself for the leader', async () => {
-  expect(await readEnd([{ known: newer }, { known: older }])).toEqual([200])
+  expect(await readEnd(isolated, newer, older)).toEqual([200])
 })
 
-it('a broker that does not respond keeps the offsets of the others for 2 s at most', async () => {
-  expect(await readEnd([{ known: newer }, { known: older, isSilent: SILENT }])).toEqual([200])
+it('also when the former leader does not know the newest one', async () => {
+  expect(await readEnd({ ...isolated, lists: [1, 3] }, newer, newer)).toEqual([200])
+})
+
+it('a broker that does not respond delays the offsets of the others only for a time', async () => {
+  expect(await readEnd(isolated, newer, { ...older, isSilent: true })).toEqual([200])
 })

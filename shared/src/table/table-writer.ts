@@ -67,7 +67,7 @@ export type TableWriter = ReturnType<typeof createTableWriter>
  * state: it continues after the latest row of the table. It writes the records that the projector hands over; those
  * before them that are not in the table yet it reads from the log. A row is written when all rows before it are in the
  * table. So a crash, a repeated append and several writers of a partition do no harm: some rows repeat. A partition
- * whose rows are not known or not accepted delays no other.
+ * whose rows are not known, or refused, delays no other.
  */
 export function createTableWriter(options: TableWriterOptions) {
   const { readModel, latestRows, appendEach, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options

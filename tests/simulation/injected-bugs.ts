@@ -39,11 +39,11 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '',
   ]),
   rare(266, 'a generation without its plants counts as whole', FIRST_WINS_IN_REDIS, [
-    '(order.length === plantCount && plants.has(order.at(-1) as PlantId))',
+    '(order.length === plantCount && plants.has(order[0] as PlantId))',
     'order.length === plantCount',
   ]),
   rare(111, 'a generation without its order counts as whole', FIRST_WINS_IN_REDIS, [
-    '(order.length === plantCount && plants.has(order.at(-1) as PlantId))',
+    '(order.length === plantCount && plants.has(order[0] as PlantId))',
     'plants.size === plantCount',
   ]),
   bug('the last claim wins in the window', protocol('window'), [

@@ -200,7 +200,7 @@ export function createRebuilds({
 
 const DAMAGES: ((generation: Generation) => void)[] = [
   ({ order }) => void order.splice(0, 1, order.at(-1) as Claim['id']),
-  ({ plants, order }) => void plants.delete(order[0] as Claim['id']),
+  ({ plants, order }) => void plants.delete(order.at(-1) as Claim['id']),
   (generation) => void generation.voids++,
   ({ plants }) => {
     for (const [id, claim] of plants) plants.set(id, { ...claim, eventId: eventIdOf('foreigner', 0xffffff) })

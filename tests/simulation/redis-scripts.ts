@@ -102,9 +102,9 @@ export function copyServer({ partitions }: RedisServer): RedisServer {
   return { partitions: partitions.map(copyKeys) }
 }
 
-/** False if a failover has lost the plants or their order: the last plant in the order is then missing. */
+/** False if a failover has lost the plants or their order: the first plant in the order is then missing. */
 export function isWhole({ plants, order, plantCount }: Generation): boolean {
-  return plantCount === 0 || (order.length === plantCount && plants.has(order.at(-1) as PlantId))
+  return plantCount === 0 || (order.length === plantCount && plants.has(order[0] as PlantId))
 }
 
 /** meta.lua: a generation that is not whole counts as absent. */

@@ -14,6 +14,7 @@ export function documentedRights(): Record<'server' | 'reading' | 'clusterNode' 
     rights.trim().replace('{plants:', '{plants-*').split(/\s+/),
   )
   expect(statements).toHaveLength(3)
-  const [, reading = ''] = /api or a consumer alone needs only `(.+?)`/.exec(page) ?? []
+  const [, reading = ''] = /An api alone needs only `(.+?)`/.exec(page) ?? []
+  expect(reading).not.toBe('')
   return { server, reading: reading.split(' '), clusterNode, sentinel }
 }

@@ -144,7 +144,7 @@ describe('a rebuild', () => {
     const P = ((await store.generations.list()).partitions.find(({ names }) => names.length > 1)?.partition ??
       0) as Partition
     const { filling } = (await store.generations.list()).partitions[P] as { filling: string }
-    const id = String(await store.redis.lindex(`${store.at(P)}${filling}:order`, 0))
+    const id = String(await store.redis.lindex(`${store.at(P)}${filling}:order`, -1))
     await store.redis.hdel(`${store.at(P)}${filling}:plants`, id)
     const before = await store.names()
     const results = await store.rebuild()

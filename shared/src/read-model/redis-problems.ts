@@ -130,7 +130,10 @@ const NO_CONNECTION =
 /** Redis, its versions and OpenSSL have no other codes than these words. */
 const REFUSALS: readonly [RegExp, (server: string, settings: string, message: string) => string][] = [
   [/\bWRONGPASS\b|invalid password/, (server, settings) => `${server} refuses the login: correct ${settings}`],
-  [/\bDB index\b/, (server) => `${server} does not have this database: correct the number in REDIS_URL`],
+  [
+    /\bDB index\b|SELECT is not allowed/,
+    (server) => `${server} does not have this database: correct the number in REDIS_URL`,
+  ],
   [/\bNOAUTH\b/, (server, settings) => `${server} requires a login: set ${settings}`],
   [
     /\bNOPERM\b|ACL failure in script|user executing the script can't/,

@@ -35,6 +35,10 @@ describe('an error of Redis', () => {
       /^a sentinel requires a login: set REDIS_SENTINEL_PASSWORD/,
     ],
     ['ERR DB index is out of range', /^Redis does not have this database: correct the number in REDIS_URL/],
+    [
+      'ERR SELECT is not allowed in cluster mode',
+      /^Redis does not have this database: correct the number in REDIS_URL/,
+    ],
     ['unable to verify the first certificate', /REDIS_CA_FILE must name its authority/],
     ["Hostname/IP does not match certificate's altnames: IP: 10.0.0.1 is not in the cert's list", /a name that it has/],
     ['ssl3_read_bytes:tlsv13 alert certificate required', /set REDIS_CERT_FILE and REDIS_KEY_FILE/],

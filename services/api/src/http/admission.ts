@@ -138,19 +138,20 @@ export async function limitRates(operations: FastifyInstance, perMinute: number)
 
 /** The plugin's store goes by the machine's clock: after a step back, it would refuse a caller for as long. */
 class MonotonicStore implements FastifyRateLimitStore {
-  readonly #windows = new Map<string, { current: number; endsAt: number }>()
+  readonly #windows = new Map<string, { current: number; startedAt: number }>()
 
   incr(...[caller, done]: Parameters<FastifyRateLimitStore['incr']>): void {
     const now = systemTime.now()
     const known = this.#windows.get(caller)
-    const window = known !== undefined && now < known.endsAt ? known : { current: 0, endsAt: now + RATE_WINDOW_MS }
+    const isOver = known === undefined || now - known.startedAt >= RATE_WINDOW_MS
+    const window = isOver ? { current: 0, startedAt: now } : known
     window.current++
     // Moved to the end of the map: the first one is the caller that was counted least recently.
     this.#windows.delete(caller)
     this.#windows.set(caller, window)
     const [first] = this.#windows.keys()
     if (first !== undefined && this.#windows.size > MAX_CALLERS_COUNTED) this.#windows.delete(first)
-    done(null, { current: window.current, ttl: window.endsAt - now })
+    done(null, { current: window.current, ttl: RATE_WINDOW_MS - (now - window.startedAt) })
   }
 
   child(): this {

@@ -90,7 +90,7 @@ it('a database that cannot be selected is not replaced by another one', async ()
     onTestFinished(connection.close)
     const [ready, reconnecting] = [vi.fn(), vi.fn()]
     connection.redis.on('ready', ready).on('reconnecting', reconnecting)
-    await vi.waitFor(() => expect(reconnecting).toHaveBeenCalledTimes(3), RECOVERED)
+    await vi.waitFor(() => expect(reconnecting.mock.calls.length).toBeGreaterThan(2), RECOVERED)
     expect(ready).not.toHaveBeenCalled()
     expect(connection.problems().join()).toMatch(reason)
     await setUser('+select')

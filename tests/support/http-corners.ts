@@ -5,8 +5,9 @@ import { openPlantStore, type RunningApi, TOKEN } from './plant-store.ts'
 import { openRaw, type RawResponse } from './raw-connection.ts'
 
 const LIMITS = {
-  HEADERS_TIMEOUT_MS: '500',
-  REQUEST_TIMEOUT_MS: '1500',
+  // It limits the handshake of TLS, too, which takes its time on a busy machine.
+  HEADERS_TIMEOUT_MS: '1500',
+  REQUEST_TIMEOUT_MS: '2000',
   KEEP_ALIVE_TIMEOUT_MS: '500',
   READ_DEADLINE_MS: '300',
   BODY_MAX_BYTES: '2000',

@@ -103,7 +103,7 @@ export function copyServer({ partitions }: RedisServer): RedisServer {
 }
 
 /** False if a failover has lost the plants or their order: the first plant in the order is then missing. */
-export function isWhole({ plants, order, plantCount }: Generation): boolean {
+function isWhole({ plants, order, plantCount }: Generation): boolean {
   return plantCount === 0 || (order.length === plantCount && plants.has(order[0] as PlantId))
 }
 

@@ -14,18 +14,18 @@ export type Address = { nodeId: number; port: number }
 export type Knowledge = { leader: number; leaderEpoch: number; end: number }
 const NO_LEADER = -1
 
-const encodePartition = (partition: number, { leader, leaderEpoch }: Omit<Knowledge, 'end'>, replicas: number[]) =>
+const encodePartition = (partition: number, { leader, leaderEpoch }: Omit<Knowledge, 'end'>, replicas: Address[]) =>
   new Encoder()
     .writeInt16(0)
     .writeInt32(partition)
     .writeInt32(leader)
     .writeInt32(leaderEpoch)
-    .writeUVarIntArray(replicas.map((nodeId) => new Encoder().writeInt32(nodeId)))
+    .writeUVarIntArray(replicas.map(({ nodeId }) => new Encoder().writeInt32(nodeId)))
     .writeUVarIntArray([])
     .writeUVarIntArray([])
     .writeUVarInt(0)
 
-const encodeTopic = (known: Knowledge, replicas: number[]) =>
+const encodeTopic = (known: Knowledge, replicas: Address[]) =>
   new Encoder()
     .writeInt16(0)
     .writeUVarIntString('plants')
@@ -77,16 +77,7 @@ export async function openBroker(
         )
         .writeUVarIntString('cluster')
         .writeInt32(1)
-        .writeUVarIntArray(
-          known === undefined
-            ? []
-            : [
-                encodeTopic(
-                  known,
-                  cluster().map(({ nodeId }) => nodeId),
-                ),
-              ],
-        )
+        .writeUVarIntArray(known === undefined ? [] : [encodeTopic(known, cluster())])
         .writeInt32(0)
         .writeUVarInt(0),
     [OFFSETS]: () =>

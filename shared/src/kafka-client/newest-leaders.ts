@@ -51,28 +51,23 @@ export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
 
 async function askReplicas(brokerPool: AskedPool, known: Metadata): Promise<void> {
   const topics = known.topicMetadata.map(({ topic }) => topic)
-  const partitions = known.topicMetadata.flatMap(({ topic, partitionMetadata }) =>
-    partitionMetadata.map((partition) => ({ topic, partition })),
-  )
+  const partitions = new Map(partitionsOf(known).map((partition) => [keyOf(partition), partition]))
   const silent = new Set<Broker>()
 
   async function ask(nodeId: number): Promise<void> {
     const broker = await brokerPool.findBroker({ nodeId })
     silent.add(broker)
     const found = (await broker.metadata(topics).finally(() => silent.delete(broker))) as Metadata
-    for (const { topic, partition } of partitions) {
-      const ofTopic = found.topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
-      const same = ofTopic.find((each) => each.partitionId === partition.partitionId)
-      if (same === undefined || !isNewer(same, partition)) continue
-      Object.assign(partition, same)
-      await addBroker(
-        brokerPool,
-        found.brokers.find(({ nodeId }) => nodeId === same.leader),
-      )
+    for (const theirs of partitionsOf(found)) {
+      const partition = partitions.get(keyOf(theirs))
+      if (partition === undefined || epochOf(theirs) <= epochOf(partition)) continue
+      Object.assign(partition, theirs)
+      const address = found.brokers.find((each) => each.nodeId === theirs.leader)
+      if (address !== undefined) await addBroker(brokerPool, address)
     }
   }
 
-  const replicas = new Set(partitions.flatMap(({ partition }) => partition.replicas))
+  const replicas = new Set(partitionsOf(known).flatMap((partition) => partition.replicas))
   await within(ASK_WITHIN_MS, Promise.allSettled([...replicas].map(ask)))
   // The admin would wait for their responses when it disconnects.
   for (const { connectionPool } of silent)
@@ -80,13 +75,15 @@ async function askReplicas(brokerPool: AskedPool, known: Metadata): Promise<void
 }
 
 /** Adds a broker that the one which was asked first does not know. */
-async function addBroker(brokerPool: AskedPool, address: Address | undefined): Promise<void> {
-  if (address === undefined || address.nodeId in brokerPool.brokers) return
-  const connectionPool = await brokerPool.connectionPoolBuilder.build(address)
+async function addBroker(brokerPool: AskedPool, address: Address): Promise<void> {
   const { nodeId } = address
+  if (nodeId in brokerPool.brokers) return
+  const connectionPool = await brokerPool.connectionPoolBuilder.build(address)
   brokerPool.brokers[nodeId] ??= brokerPool.createBroker({ nodeId, connectionPool, logger: brokerPool.rootLogger })
 }
 
-/** A topic that was created again has another id, and its epochs start again. */
-const isNewer = (one: Partition, other: Partition) =>
-  one.topicId === other.topicId && (one.leaderEpoch ?? -1) > (other.leaderEpoch ?? -1)
+const partitionsOf = ({ topicMetadata }: Metadata) =>
+  topicMetadata.flatMap(({ partitionMetadata }) => partitionMetadata)
+/** By the id of the topic: one that was created again has another id, and its epochs start again. */
+const keyOf = ({ topicId, partitionId }: Partition) => `${topicId}-${partitionId}`
+const epochOf = ({ leaderEpoch = -1 }: Partition) => leaderEpoch

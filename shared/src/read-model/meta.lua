@@ -14,4 +14,3 @@ local function read_meta(at, ...)
   end
   return meta
 end
-

@@ -3,7 +3,7 @@ import auth from '@fastify/auth'
 import type { Scope } from '@plant-store/shared/access/scope.ts'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { HttpError } from '../http/errors.ts'
-import { repeatedHeader } from '../http/request-head.ts'
+import { MAX_TOKEN_CHARACTERS, repeatedHeader } from '../http/request-head.ts'
 
 /**
  * The caller of a request: the label of an opaque token, or issuer and subject of a JWT with the prefix `jwt:`, which
@@ -42,8 +42,6 @@ declare module 'fastify' {
 
 const AUTHORIZATION = new Set(['authorization'])
 const CHALLENGE = 'Bearer realm="plants"'
-/** The server has room for it in the headers. */
-const MAX_TOKEN_CHARACTERS = 8_192
 // RFC 9110 11.2: the name of the scheme is case-insensitive, a token68 follows after at least one space.
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 const BEARER_WITH_SOMETHING = /^Bearer[ \t]+[^ \t]/i

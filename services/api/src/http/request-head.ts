@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http'
 
 /** The request and response header with the id of a request, for the client and the logs. */
 export const REQUEST_ID_HEADER = 'x-request-id'
+/** The longest bearer token, in ASCII characters; the server has room for it in the headers. */
+export const MAX_TOKEN_CHARACTERS = 8_192
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 /**

@@ -15,13 +15,12 @@ import fastify, { type FastifyBaseLogger, type FastifyHttpOptions, type FastifyR
 import { type ApiSettings, type HttpSettings, listed } from '../settings.ts'
 import { sendError } from './error-responses.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
-import { REQUEST_ID_HEADER, requestIdOf } from './request-head.ts'
+import { MAX_TOKEN_CHARACTERS, REQUEST_ID_HEADER, requestIdOf } from './request-head.ts'
 import type { RequestObserver } from './request-observer.ts'
 
 const MAX_PATH_PARAMETER_CHARACTERS = 1_000
-/** Bytes of the request line and the headers, or more if the next two need it. */
+/** Bytes of the request line and the headers, or more if a token and the partitions need it. */
 const MAX_HEADER_BYTES = 16_384
-const MAX_TOKEN_BYTES = 8_192
 /** Room for a position in a consistency token, and a number in a cursor. */
 const MAX_PARTITION_BYTES = 32
 /** The interval at which Node looks for requests that did not arrive in time. */
@@ -49,7 +48,7 @@ export function createServer({ settings, partitions, observer, log, tls }: Serve
   const http = {
     // headErrorOf checks it: Node's response has no body.
     requireHostHeader: false,
-    maxHeaderSize: Math.max(MAX_HEADER_BYTES, MAX_TOKEN_BYTES + partitions * MAX_PARTITION_BYTES),
+    maxHeaderSize: Math.max(MAX_HEADER_BYTES, MAX_TOKEN_CHARACTERS + partitions * MAX_PARTITION_BYTES),
     headersTimeout,
     // Fastify sets it, too; Node compares it with headersTimeout before that.
     requestTimeout: settings.REQUEST_TIMEOUT_MS,

@@ -133,13 +133,8 @@ async function openCreation(stores: Stores = {}) {
 
 /** The event ids of all claims in the log, in log order. */
 async function eventIdsInLog({ kafka, topic, partitions }: TestTopic) {
-  const { ends } = await checkTopic(kafka, { topic, partitions })
   const followed = followLog({ kafka, topic, partitions })
-  await vi.waitFor(() => {
-    for (const partition of allPartitions(partitions)) {
-      expect((followed.checkpoints.get(partition)?.offset ?? -1) + 1).toBe(ends[partition])
-    }
-  }, WAIT_MS)
+  await followed.untilAtEnd()
   return followed.delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.eventId))
 }
 

@@ -59,6 +59,8 @@ export async function startKafka({ toxiproxy, clients, dir, logDir, ...options }
     const own = (port: 'port' | 'linkPort') => [
       `PLAIN://${HOST}:${place.plain}`,
       `PEERS://${HOST}:${place.peers[port]}`,
+      // Advertised too: voters that went around the link would keep a controller that no broker can reach.
+      `CONTROLLER://${HOST}:${place.controller[port]}`,
       ...[...place.clients].map(([client, ports]) => `${listenerOf(client)}://${HOST}:${ports[port]}`),
     ]
     const start = () =>
@@ -69,7 +71,7 @@ export async function startKafka({ toxiproxy, clients, dir, logDir, ...options }
         settings: {
           ...common,
           'node.id': place.id,
-          listeners: [...own('port'), `CONTROLLER://${HOST}:${place.controller.port}`].join(','),
+          listeners: own('port').join(','),
           'advertised.listeners': own('linkPort').join(','),
         },
         isReady: () => answersKafka(place.plain),

@@ -23,7 +23,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .secured.test.ts                        Kafka as a process, openssl, Redis, services         npm run test:secured
 //   .redis-ha.test.ts                       Kafka, and a Redis that is secured or fails over     npm run test:redis-ha
 //   .versions.test.ts                       Java, Maven, Debian's packages, PyPI                 npm run test:versions
-//   .upgrade.test.ts                        Java, Go, and a former commit                        npm run test:upgrade
+//   .chaos.test.ts                          Java, Go, and a former commit; alone, for its time   npm run test:chaos
 //   .image.test.ts                          a Docker engine                                      npm run test:image
 //   .chart.test.ts                          Go, and what it builds; Kafka and Redis              npm run test:chart
 //   .scaffold.test.ts                       Java, Maven, Git                                     npm run test:scaffold
@@ -105,8 +105,8 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'upgrade',
-          include: ['tests/chaos/*.upgrade.test.ts'],
+          name: 'chaos',
+          include: ['tests/chaos/*.chaos.test.ts'],
           ...oneAtATime,
           testTimeout: 600_000,
         },

@@ -19,7 +19,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .unit.test.ts                           nothing                                              npm test
 //   .int.test.ts                            Kafka and Redis                                      npm test
 //   .system.test.ts                         Kafka and Redis, and services as processes           npm test
-//   .long.test.ts                           any of these, Java and Go, and more time              npm run test:all
+//   .long.test.ts                           any of these, Java, and more time                     npm run test:all
 //   .secured.test.ts                        Kafka as a process, openssl, Redis, services         npm run test:secured
 //   .redis-ha.test.ts                       Kafka, and a Redis that is secured or fails over     npm run test:redis-ha
 //   .versions.test.ts                       Java, Maven, Debian's packages, PyPI                 npm run test:versions

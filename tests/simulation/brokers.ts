@@ -1,5 +1,5 @@
-import { AppendRefused, type AppendResult } from '@plant-store/shared/event-log/append.ts'
-import type { RefusalKind } from '@plant-store/shared/event-log/broker-errors.ts'
+import type { AppendResult } from '@plant-store/shared/event-log/append.ts'
+import { AppendRefused, type RefusalKind } from '@plant-store/shared/event-log/broker-errors.ts'
 import type { LaneOptions } from '@plant-store/shared/event-log/lanes.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'

@@ -5,7 +5,7 @@ import { errorKnownToKafkajs, type TopicId } from '../kafka-client/topic-ids.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { type RefusalKind, refusalOf, refusedAppend, tokenProblemOf } from './broker-errors.ts'
+import { AppendRefused, type RefusalKind, refusalOf, refusedAppend, tokenProblemOf } from './broker-errors.ts'
 import { throttledAppends } from './throttling.ts'
 
 const ACKS_ALL = -1
@@ -16,11 +16,6 @@ const UNREACHABLE = 'Kafka cannot be reached: check that the brokers run and KAF
 const { createErrorFromCode } = kafkajsModule('src/protocol/error.js')
 
 export type Appender = ReturnType<typeof createAppender>
-
-/** Certainly nothing of the attempt was written. The message, one of a closed set, says what to correct. */
-export class AppendRefused extends Error {
-  override name = 'AppendRefused'
-}
 
 export type Refusal = { is: 'refused'; why: RefusalKind; cause: AppendRefused }
 

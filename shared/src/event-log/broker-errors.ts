@@ -20,6 +20,11 @@ export class TokenMissing extends Error {
   override name = 'TokenMissing'
 }
 
+/** Certainly nothing of an append was written. The message, one of a closed set, says what to correct. */
+export class AppendRefused extends Error {
+  override name = 'AppendRefused'
+}
+
 /** The operations of Kafka's ACLs that are used here. */
 export type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs' | 'AlterConfigs'
 
@@ -239,9 +244,11 @@ const REPLIES: Record<string, string> = {
  * client, whose text belongs into the log; the message of any other error.
  */
 export function reasonOf(error: unknown, resources: Resources = {}): string {
-  const ownText = refusalOf(error, resources) ?? tokenProblemOf(error)
-  if (ownText !== undefined) return ownText
   const causes = causesOf(error)
+  // Its cause does not say which request was refused.
+  const refusedAppend = causes.find((cause) => cause instanceof AppendRefused)?.message
+  const ownText = refusedAppend ?? refusalOf(error, resources) ?? tokenProblemOf(error)
+  if (ownText !== undefined) return ownText
   const type = causes.find((cause) => cause.type !== undefined)?.type
   if (type !== undefined) return REPLIES[type] ?? `Kafka responds with ${type}: see the logs of the brokers`
   const broker = causes.find((cause) => cause.broker !== undefined)?.broker

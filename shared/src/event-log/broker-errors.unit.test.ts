@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
-import { preconditionErrorOf, reasonOf, refusedAppend } from './broker-errors.ts'
+import { AppendRefused, preconditionErrorOf, reasonOf, refusedAppend } from './broker-errors.ts'
 
 const Authenticator = kafkajsModule('src/broker/saslAuthenticator/index.js')
 const {
@@ -102,6 +102,11 @@ describe('the reason of an error', () => {
   ])('is one of a closed set, with the remedy and without text of the client: %s', (error, reason) => {
     expect(reasonOf(error, { topic: 'plants' })).toMatch(reason)
     expect(reasonOf(error, { topic: 'plants' })).not.toContain(error.message)
+  })
+
+  it('is the one of a refused append, which knows the right that is missing', () => {
+    const text = 'Kafka refuses this user Write on topic plants.table: add the ACL'
+    expect(reasonOf(new AppendRefused(text, { cause: createErrorFromCode(29) }))).toBe(text)
   })
 
   it('is the message of any other error', () => {

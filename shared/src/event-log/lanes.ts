@@ -5,7 +5,8 @@ import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
-import { type Appender, AppendRefused, type AppendResult, bytesOf, MAX_APPEND_BYTES } from './append.ts'
+import { type Appender, type AppendResult, bytesOf, MAX_APPEND_BYTES } from './append.ts'
+import { AppendRefused } from './broker-errors.ts'
 
 export const LANE_LIMITS = { maxBatchRecords: 2_000, maxBatchBytes: MAX_APPEND_BYTES }
 const RETRY = { firstMs: 100, longestMs: 1_000 }

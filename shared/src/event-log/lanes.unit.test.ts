@@ -7,7 +7,8 @@ import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
 import { type Offset, type Partition, partitionOf } from '../plant/position.ts'
-import { AppendRefused, type AppendResult, type Refusal } from './append.ts'
+import type { AppendResult, Refusal } from './append.ts'
+import { AppendRefused } from './broker-errors.ts'
 import { createLanes, LANE_LIMITS, type Written } from './lanes.ts'
 
 const PARTITIONS = 4

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { AppendRefused, type AppendResult, createAppender } from '@plant-store/shared/event-log/append.ts'
+import { type AppendResult, createAppender } from '@plant-store/shared/event-log/append.ts'
+import { AppendRefused } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'

@@ -4,7 +4,7 @@ import { Failure } from './failure.mjs'
 
 type Range = { from: number; to: number }
 
-const DEFAULT_RANGE = { from: 20_000, to: 32_000 }
+export const DEFAULT_RANGE = { from: 20_000, to: 32_000 }
 const MAX_ATTEMPTS = 100
 let range: Range | undefined
 const drawn = new Set<number>()

@@ -50,6 +50,8 @@ export async function startKafka({ toxiproxy, clients, dir, logDir, ...options }
     ...clusterSettings(places.map(({ id, controller }) => ({ id, controller: controller.linkPort }))),
     'listener.security.protocol.map': names.map((name) => `${name}:PLAINTEXT`).join(','),
     'inter.broker.listener.name': 'PEERS',
+    // A fault affects the partitions that a broker leads when it begins.
+    'auto.leader.rebalance.enable': false,
     // A broker that starts while the two others are down waits for them, longer than the 60 s after which it would end.
     'initial.broker.registration.timeout.ms': START_TIMEOUT_MS,
   }

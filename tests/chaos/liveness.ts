@@ -72,8 +72,8 @@ function judgeGaps(experiment: JudgedExperiment, requests: readonly Judged[], sh
     (request) =>
       request.endedAt >= startedAt &&
       request.startedAt < endedAt &&
-      // A plant that Redis has: its create came before the fault.
-      (request.kind === 'create' || (shownAt.get(request.id) ?? Infinity) < startedAt),
+      // A plant that Redis has: its create came some time before the fault.
+      (request.kind === 'create' || (shownAt.get(request.id) ?? Infinity) < startedAt - AT_ONCE_MS),
   )
   const groups = Map.groupBy(asked, ({ kind, api, partition }) => `${kind} ${api} ${partition}`)
   const longest = new Map<string, { ms: number; text: string }>()

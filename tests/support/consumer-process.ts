@@ -19,7 +19,8 @@ export type ConsumerTask = {
 const task = JSON.parse(process.argv[2] ?? '') as ConsumerTask
 const { brokers, topic, groupId, workMs } = task
 const consumer = await consumePlants({
-  ...{ brokers, topic, groupId },
+  // Faults may keep Kafka away for longer than the 15 s after which a start fails.
+  ...{ brokers, topic, groupId, connectWithinMs: 180_000 },
   firstClaims: task.firstClaims === 'file' ? inFile(task.claimFile) : inMemory(),
   // Often, and while handlers are at work: so that a commit that comes too early is seen.
   commitEveryMs: 10,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { Redis } from 'ioredis'
-import { freePort, isPortFree } from '../../local/processes/port.ts'
+import { DEFAULT_RANGE, freePort, isPortFree } from '../../local/processes/port.ts'
 import type { RunningProcess } from '../../local/processes/process.ts'
 import type { Trusted } from '../../local/stores/certificates.ts'
 import { startRedis } from '../../local/stores/redis.ts'
@@ -108,6 +108,7 @@ async function formCluster(clients: readonly Redis[], nodes: readonly RunningNod
 async function portWithBus(): Promise<number> {
   while (true) {
     const port = (await freePort()) - BUS_OFFSET
-    if (await isPortFree(port, '127.0.0.1')) return port
+    // From there on, another caller of freePort may draw it.
+    if (port < DEFAULT_RANGE.from && (await isPortFree(port, '127.0.0.1'))) return port
   }
 }

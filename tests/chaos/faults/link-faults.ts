@@ -23,7 +23,12 @@ function drawLinks({ links }: Scene, random: Random): { name: string; links: rea
 function effectsOf({ name }: Link, scene: Scene): readonly Effect[] {
   const [client, server] = name.split('>') as [string, string]
   if (client === 'clients') return [{ apis: [server], forMs: UNTIL_RECOVERED }]
-  if (client === 'all') return [{ servers: [server.replace('-bus', '')], gapMs: CONTINUES_WITHIN_MS }]
+  if (client === 'all') {
+    // Nodes of a Redis Cluster that lose only their port for clients still talk to each other: none takes over.
+    const staysMaster = scene.sentinels.length === 0 && !server.endsWith('-bus')
+    const limit = staysMaster ? { forMs: UNTIL_RECOVERED } : { gapMs: CONTINUES_WITHIN_MS }
+    return [{ servers: [server.replace('-bus', '')], ...limit }]
+  }
   // Another controller, or brokers that miss their heartbeats and are fenced for a moment.
   if (client === 'controllers') return [{ of: 'create', servers: [server], gapMs: CONTINUES_WITHIN_MS }]
   const led = { ...createsLedBy(server, scene), forMs: UNTIL_RECOVERED }

@@ -65,7 +65,7 @@ it('lists read during creates over two apis repeat and skip nothing, and end wit
 
 it('a list and a read with consistency tokens reflect all of them, on another instance too', async () => {
   const store = await createPlantStore()
-  const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
+  const [first, second] = await Promise.all([store.startApi(), store.startApi(DEADLINES), store.startProjector()])
   for (const id of idsFrom(0, 60)) {
     const created = [createPlant(first.url, id, 'a'), createPlant(first.url, id + 1_000n, 'b')]
     const positions = (await Promise.all(created)).map(({ response }) => String(response?.headers['plants-position']))

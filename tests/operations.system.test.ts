@@ -17,7 +17,7 @@ import {
 import { openRaw } from './support/raw-connection.ts'
 import { readRawRecords } from './support/raw-records.ts'
 
-const WAIT_MS = 20_000
+const WAIT_MS = 60_000
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const json = { 'content-type': 'application/json' }
 

@@ -17,7 +17,7 @@ const bodiesOf = (connection: ReturnType<typeof openRaw>) =>
 
 describe('when too many requests are in flight', () => {
   it('further ones are rejected at once, before their token is checked, and accepted again as soon as there is room', async () => {
-    const { api } = await startPlantStore({ api: { REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' } })
+    const { api } = await startPlantStore({ api: { REQUESTS_MAX: '3', READ_DEADLINE_MS: '8000' } })
     const connections = Array.from({ length: 3 }, () => openRaw(api.url))
     for (const { write } of connections) write(waiting())
     await eventually(async () => {
@@ -29,7 +29,7 @@ describe('when too many requests are in flight', () => {
       })
     })
     for (const connection of connections) {
-      await vi.waitFor(() => expect(bodiesOf(connection)).toEqual([COVERAGE_GAP]), 10_000)
+      await vi.waitFor(() => expect(bodiesOf(connection)).toEqual([COVERAGE_GAP]), 30_000)
     }
     expect((await createPlant(api.url, 1n, 'n')).response?.status).toBe(200)
   })
@@ -46,14 +46,14 @@ describe('when too many requests are in flight', () => {
 
   it('requests whose client has left count until they are finished', async () => {
     const store = await createPlantStore()
-    const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' })
+    const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '8000' })
     const leaver = openRaw(api.url)
     leaver.write(waiting().repeat(3))
     await eventually(async () => expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED))
     leaver.socket.destroy()
     await leaver.closed
     expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED)
-    await vi.waitFor(async () => expect((await readPlant(api.url, 1n))?.status).toBe(404), 10_000)
+    await vi.waitFor(async () => expect((await readPlant(api.url, 1n))?.status).toBe(404), 30_000)
   })
 
   it('at several times the capacity of an instance, each response is true, and accepted requests are served', async () => {

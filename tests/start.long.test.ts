@@ -11,40 +11,45 @@ import { alive, launch, NOWHERE, npmStart, prepareStart, stopStart } from './sup
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
 const source = inject('storeSource')
+const FOUR_STARTS = { timeout: 1_200_000 }
 
-it('npm start: a plant survives a restart and a kill -9 of launcher and broker; --fresh deletes it', async () => {
-  const { localDir, environment } = await prepareStart()
+it(
+  'npm start: a plant survives a restart and a kill -9 of launcher and broker; --fresh deletes it',
+  FOUR_STARTS,
+  async () => {
+    const { localDir, environment } = await prepareStart()
 
-  const first = await npmStart(localDir, environment)
-  for (const folder of ['data', 'logs']) expect(statSync(join(localDir, folder)).mode & 0o777).toBe(0o700)
-  expect(first.storeSettings.api).toEqual({
-    KAFKA_BROKERS: `127.0.0.1:${environment.KAFKA_PORT}`,
-    REDIS_URL: `redis://127.0.0.1:${environment.REDIS_PORT}`,
-  })
-  expect(first.log()).toContain(`${first.url}/docs`)
-  expect(first.dockerProject === undefined).toBe(source === 'processes')
-  expect(statSync(join(localDir, 'run.json')).mode & 0o777).toBe(0o600)
-  expect((await createPlant(first.url, 1n, 'Monstera')).response?.status).toBe(200)
-  expect((await createPlant(first.url, 1n, 'Monstera')).response?.body).toMatchObject({ error: 40003 })
-  await stopStart(first.launcher)
-  expectNothingLeft(localDir, first)
+    const first = await npmStart(localDir, environment)
+    for (const folder of ['data', 'logs']) expect(statSync(join(localDir, folder)).mode & 0o777).toBe(0o700)
+    expect(first.storeSettings.api).toEqual({
+      KAFKA_BROKERS: `127.0.0.1:${environment.KAFKA_PORT}`,
+      REDIS_URL: `redis://127.0.0.1:${environment.REDIS_PORT}`,
+    })
+    expect(first.log()).toContain(`${first.url}/docs`)
+    expect(first.dockerProject === undefined).toBe(source === 'processes')
+    expect(statSync(join(localDir, 'run.json')).mode & 0o777).toBe(0o600)
+    expect((await createPlant(first.url, 1n, 'Monstera')).response?.status).toBe(200)
+    expect((await createPlant(first.url, 1n, 'Monstera')).response?.body).toMatchObject({ error: 40003 })
+    await stopStart(first.launcher)
+    expectNothingLeft(localDir, first)
 
-  const second = await npmStart(localDir, environment, '--with', source)
-  expect((await readPlant(second.url, 1n))?.body).toEqual({ name: 'Monstera', tag: 'test' })
-  process.kill(second.launcher.pid, 'SIGKILL')
-  killBroker(second)
-  await second.launcher.exited
+    const second = await npmStart(localDir, environment, '--with', source)
+    expect((await readPlant(second.url, 1n))?.body).toEqual({ name: 'Monstera', tag: 'test' })
+    process.kill(second.launcher.pid, 'SIGKILL')
+    killBroker(second)
+    await second.launcher.exited
 
-  const third = await npmStart(localDir, environment)
-  expect(alive(Object.values(second.pids))).toEqual([])
-  expect((await createPlant(third.url, 1n, 'Monstera')).response?.body).toMatchObject({ error: 40003 })
-  await stopStart(third.launcher)
+    const third = await npmStart(localDir, environment)
+    expect(alive(Object.values(second.pids))).toEqual([])
+    expect((await createPlant(third.url, 1n, 'Monstera')).response?.body).toMatchObject({ error: 40003 })
+    await stopStart(third.launcher)
 
-  const fresh = await npmStart(localDir, environment, '--fresh')
-  expect((await readPlant(fresh.url, 1n))?.status).toBe(404)
-  await stopStart(fresh.launcher)
-  expectNothingLeft(localDir, fresh)
-})
+    const fresh = await npmStart(localDir, environment, '--fresh')
+    expect((await readPlant(fresh.url, 1n))?.status).toBe(404)
+    await stopStart(fresh.launcher)
+    expectNothingLeft(localDir, fresh)
+  },
+)
 
 // A machine that runs the tests in Docker may lack the programs to run processes.
 it.skipIf(source === 'docker')('npm start continues without a Docker engine, and says so', async () => {

@@ -13,6 +13,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Stores } from '@plant-store/shared/stores/open-stores.ts'
 import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
+import type { Kafka } from 'kafkajs'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { consumeInto, newGroup } from '../support/consumed-plants.ts'
 import { followLog } from '../support/followed-log.ts'
@@ -123,8 +124,9 @@ it('appends to and follows the partitions that have a leader', async () => {
   await untilLeaders([1, undefined, 3])
   const later = follow()
   for (const partition of [0, 2]) await appendAndFollow(appender, partition, [follower, later])
-  await expect(appender.append([recordOf(1)])).rejects.toThrow('no known leader')
-  await expect(withAdmin(clientOf(1), (admin) => admin.fetchTopicOffsets(topic))).rejects.toThrow('no leader')
+  await vi.waitFor(() => expect(appender.append([recordOf(1)])).rejects.toThrow('no known leader'), SOON)
+  const readOffsets = (client: Kafka) => withAdmin(client, (admin) => admin.fetchTopicOffsets(topic))
+  await vi.waitFor(() => expect(readOffsets(clientOf(1))).rejects.toThrow('no leader'), SOON)
 
   resume()
   await untilLeaders(NODE_IDS)
@@ -240,14 +242,15 @@ it('consumes the partitions that have a leader, also with a member that joins me
     await vi.waitFor(() => appender.append([event]), SOON)
     await vi.waitFor(() => expect(events.map((each) => each.id)).toContain(id), SOON)
   }
-  const first = await join()
+  // A broker that does not know the topic yet refuses the consumer.
+  const first = await vi.waitFor(join, SOON)
   for (const partition of [0, 1, 2]) await createAndConsume(partition)
   // The group's position; the next member continues there.
   await vi.waitFor(() => expect(first.positions().size).toBe(3), SOON)
 
   const resume = stopBroker(2)
   await vi.waitFor(async () => expect((await readKnownEnds(clientOf(1), topic)).ends[1]).toBeUndefined(), SOON)
-  const second = await join()
+  const second = await vi.waitFor(join, SOON)
   await vi.waitFor(
     () => expect([first, second].map(({ positions }) => positions().size > 0)).toEqual([true, true]),
     SOON,
@@ -325,6 +328,6 @@ it('appends, follows and connects while a broker is stopped that accepts connect
   await appendAndFollow()
   for (const partition of allPartitions(PARTITIONS)) expect(appender.leaderOf(partition)).not.toBe(frozen)
 
-  const offsets = await withAdmin(clientOf(frozen), (admin) => admin.fetchTopicOffsets(topic))
-  expect(offsets).toHaveLength(PARTITIONS)
+  const readOffsets = () => withAdmin(clientOf(frozen), (admin) => admin.fetchTopicOffsets(topic))
+  expect(await vi.waitFor(readOffsets, SOON)).toHaveLength(PARTITIONS)
 })

@@ -108,7 +108,10 @@ it('a login that ends half-way does not make Kafka refuse the next one', async (
   const sasl = { mechanism: 'plain', authenticationProvider }
   const appender = createAppender(createKafka(kafka.sasl.split(','), 'test', quietLog, { sasl }), topic)
   onTestFinished(appender.close)
-  await appender.refreshLeaders()
+  await vi.waitFor(async () => {
+    await appender.refreshLeaders()
+    expect(appender.leaderOf(P)).toBeDefined()
+  }, CLOSED_WITHIN)
   const batches = new Map([[P, [plantCreated(newPlant(1n), randomUUID() as EventId, 1)]]])
   const append = async () => (await appender.send(appender.leaderOf(P) as number, 'healthy', batches)).get(P)
   isTokenMissing = true

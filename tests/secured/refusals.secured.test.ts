@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Certified } from '../../local/stores/certificates.ts'
 import { createPlant, errorOf, idsWhile, onConnections } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
+import { DEADLINES } from '../support/loaded-store.ts'
 import { createPlantStore, openPlantStore, type PlantStore } from '../support/plant-store.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
@@ -118,7 +119,7 @@ describe('a service that Kafka refuses at its start says what to correct', () =>
 it('no create fails while sessions begin and end', async () => {
   const settings = kafka.loginOf(USER)
   const store = await openStore()
-  const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
+  const services = await Promise.all([store.startApi({ ...settings, ...DEADLINES }), store.startProjector(settings)])
   const until = Date.now() + 3 * SESSION_MS
   const ids = idsWhile(() => Date.now() < until)
   const creates = await onConnections(8, ids, (id) => createPlant(services[0].url, id, 'Monstera'))

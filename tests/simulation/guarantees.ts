@@ -5,7 +5,7 @@ import { FIRST_SEED, playAll, playApart } from './threads.ts'
 
 /** An injected bug must be caught within this number of seeds. */
 const SEEDS_FOR_BUGS = 20_000
-export const LIMIT_MS = 300_000
+export const LIMIT_MS = 600_000
 
 /** Plays schedules from a new seed in each run; no guarantee may break. */
 export function keepsGuarantees(seeds: number): void {

@@ -36,7 +36,7 @@ const OUTCOMES = {
   drop: ['dropped', 'live', 'filling'],
 }
 const HISTORIES = 500
-const LIMIT_MS = 240_000
+const LIMIT_MS = 600_000
 const STEPS = 60
 
 type Apply = {

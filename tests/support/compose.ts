@@ -19,11 +19,11 @@ const PORTS = [
   'GRAFANA_PORT',
   'JAEGER_PORT',
 ]
-const DOWN_MS = 60_000
+const DOWN_MS = 150_000
 const HEALTHY_AT_MS = 90_000
 
 /** The limit of a test that starts a plant store by compose, with the build of its image. */
-export const COMPOSE_MS = 600_000
+export const COMPOSE_MS = 1_200_000
 
 export const docker = (...args: string[]) => execFileSync('docker', args, { cwd: root, encoding: 'utf8' }).trim()
 

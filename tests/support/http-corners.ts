@@ -414,7 +414,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       const connection = openRaw(api.url)
       connection.write(head('GET /x').repeat(2_000))
       await vi.waitFor(() => expect(connection.responses()).toHaveLength(2_000), {
-        timeout: 60_000,
+        timeout: 150_000,
         interval: 500,
       })
       for (const response of connection.responses().slice(-3)) expectError(response, 40400)

@@ -21,7 +21,7 @@ export function createImpatientKafka(brokers: string, options: Partial<KafkaConf
 export function createCuttableKafka(brokers: string): { kafka: Kafka; cut(): Promise<void> } {
   const open = new Set<Socket>()
   const kafka = createImpatientKafka(brokers, {
-    requestTimeout: 5_000,
+    ...{ requestTimeout: 5_000, connectionTimeout: 5_000 },
     socketFactory({ host, port, onConnect }) {
       const socket = connect(port, host, onConnect)
       open.add(socket)

@@ -3,17 +3,17 @@ import type { Kafka } from 'kafkajs'
 import { inject, onTestFinished } from 'vitest'
 import { createImpatientKafka } from './impatient-kafka.ts'
 
-/** More than a broker needs on a busy machine. */
-const REQUEST_TIMEOUT_MS = 1_000
-
 /**
  * The fate of a request. The broker handles it, and its response is lost: with the connection, or without a word. Or
  * the network delays the request until the broker has responded to the next one of its kind.
  */
 export type Fate = 'loses the connection' | 'has no response' | 'arrives after its repetition'
 
-/** A client of the Kafka under test, whose connections lead through a proxy; it ends with the test. */
-export async function openKafkaProxy() {
+/**
+ * A client of the Kafka under test, whose connections lead through a proxy; it ends with the test. A request without a
+ * response fails after `requestTimeoutMs`.
+ */
+export async function openKafkaProxy({ requestTimeoutMs = 1_000 } = {}) {
   const [host, port] = inject('kafkaBrokers').split(':')
   const sockets = new Set<Socket>()
   const suffered = Promise.withResolvers<void>()
@@ -24,9 +24,9 @@ export async function openKafkaProxy() {
     const broker = connect(Number(port), host)
     const apiKeys = new Map<number, number>()
     const spoiled = new Map<number, Fate>()
-    let isDelayed = false
     for (const socket of [client, broker]) sockets.add(socket.on('error', () => {}))
-    client.on('close', () => isDelayed || broker.destroy())
+    // Until the test ends, the broker handles what was spoiled, also if the client gives up before.
+    client.on('close', () => spoiled.size > 0 || broker.destroy())
     broker.on('close', () => client.destroy())
 
     onFrame(client, (frame) => {
@@ -37,7 +37,6 @@ export async function openKafkaProxy() {
       next = undefined
       spoiled.set(id, fate)
       if (fate !== 'arrives after its repetition') return void broker.write(frame)
-      isDelayed = true
       late = { apiKey, deliver: () => broker.write(frame) }
     })
 
@@ -61,7 +60,7 @@ export async function openKafkaProxy() {
   })
   const { port: own } = server.address() as { port: number }
   const kafka: Kafka = createImpatientKafka(inject('kafkaBrokers'), {
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: requestTimeoutMs,
     socketFactory: ({ onConnect }) => connect(own, '127.0.0.1', onConnect),
   })
   return {

@@ -12,12 +12,12 @@ import { temporaryFolder } from './temporary-folder.ts'
 import { processEnvironment, registerGroup, registerProcess, registerProject } from './test-run.ts'
 
 /**
- * Less than the tests that start it may take, 300 s: the error then shows the log. The launcher allows 120 s for the
+ * Less than the tests that start it may take: the error then shows the log. The launcher allows 120 s for the
  * stores, and 60 s each for rights, topics and services.
  */
 const START_MS = 280_000
-/** The launcher allows 10 s for the apis, then 10 s for the projectors, then 2.5 s for the stores. */
-const STOP_MS = 30_000
+/** The launcher allows 10 s for the apis, then 10 s for the projectors, then 120 s for stores in containers. */
+const STOP_MS = 150_000
 /** The number of ports in a row from each setting on that a cluster uses. */
 const PORTS = { PORT: 2, OPS_PORT: 4, KAFKA_PORT: 9, REDIS_PORT: 6 }
 

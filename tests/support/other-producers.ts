@@ -17,5 +17,6 @@ const TRANSACTION_TIMEOUT_MS = 300_000
 export const openTransactional = (kafka: Kafka): Promise<Producer> =>
   openProducer(kafka, {
     ...{ transactionalId: randomUUID(), transactionTimeout: TRANSACTION_TIMEOUT_MS },
-    ...{ maxInFlightRequests: 1, idempotent: true },
+    // A transaction waits for the markers of the one before.
+    ...{ maxInFlightRequests: 1, idempotent: true, retry: { retries: 30 } },
   })

@@ -10,10 +10,9 @@ export function openRaw(url: string) {
   const below = connect(Number(port), hostname)
   const socket: Socket = protocol === 'https:' ? connectTls({ socket: below, host: hostname }) : below
   onTestFinished(() => void socket.destroy())
-  let received = Buffer.alloc(0)
-  socket.on('data', (chunk: Buffer) => {
-    received = Buffer.concat([received, chunk])
-  })
+  const chunks: Buffer[] = []
+  const received = () => Buffer.concat(chunks).toString('latin1')
+  socket.on('data', (chunk: Buffer) => void chunks.push(chunk))
   // The bytes of a test may cause a reset of the connection.
   socket.on('error', () => undefined)
   const closed = new Promise<void>((resolve) => {
@@ -24,9 +23,9 @@ export function openRaw(url: string) {
     closed,
     reset: () => void below.resetAndDestroy(),
     write: (text: string) => void socket.write(text, 'latin1'),
-    received: () => received.toString('latin1'),
+    received,
     /** The whole responses received until now, in order. */
-    responses: (): RawResponse[] => parseResponses(received.toString('latin1')),
+    responses: (): RawResponse[] => parseResponses(received()),
   }
 }
 

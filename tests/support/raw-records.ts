@@ -4,7 +4,7 @@ import type { KafkaMessage } from 'kafkajs'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { TestTopic } from './topic.ts'
 
-const WAIT_MS = 20_000
+const WAIT_MS = 60_000
 
 /** All records that a topic holds now, with their headers, in no particular order. */
 export async function readRawRecords(

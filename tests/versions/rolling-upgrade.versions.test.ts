@@ -73,7 +73,9 @@ it('no create fails while Redis 7.0 is upgraded, the replicas first', async ({ s
     await load.untilMore(SOME_CREATES)
   }
   for (const replica of replicas) await restart(replica)
-  await sentinels.map(openClient)[0]?.call('SENTINEL', 'FAILOVER', redis.name)
+  const sentinel = sentinels.map(openClient)[0]
+  // A sentinel may not have found a replica again that has just started.
+  await vi.waitFor(() => sentinel?.call('SENTINEL', 'FAILOVER', redis.name), WAIT)
   await vi.waitFor(async () => expect(await master?.client.info()).toMatch(/^role:slave/m), WAIT)
   if (master !== undefined) await restart(master)
   await expectNoHarm()

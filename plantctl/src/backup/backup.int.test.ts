@@ -186,19 +186,25 @@ it('a restored topic keeps its records where the brokers would not', async () =>
   const restored = randomUUID()
   expect(await plantctl('restore', '--from', folder, '--topic', restored)).toMatchObject({ code: 0 })
   const required = { 'cleanup.policy': cleanup, 'retention.ms': retention }
-  expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject(required)
+  // The broker applies it a moment after the controller.
+  await eventually(async () =>
+    expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject(required),
+  )
 })
 
 it('a restore gives the topic its settings although the response is lost', async () => {
   const [{ topic, folder }, proxy] = [await backedUp(1, 1), await openKafkaProxy()]
   const manifest = (await readManifest(folder)) as Manifest
-  const log = { ...topic, topic: `plants-${randomUUID()}`, kafka: proxy.kafka, log: quietLog }
-  const restored = restoredTopic(log, manifest, new AbortController().signal)
-  await restored.open()
+  const log = { ...topic, topic: `plants-${randomUUID()}`, log: quietLog }
+  const restored = (kafka = topic.kafka) => restoredTopic({ ...log, kafka }, manifest, new AbortController().signal)
+  // The client behind the proxy would give up after 1 s.
+  await restored().open()
   const suffered = proxy.spoilNext(ALTER_CONFIGS, 'loses the connection')
-  await restored.release()
+  await restored(proxy.kafka).release()
   await suffered
-  expect(isLatched((await readConfiguration(topic.kafka, log.topic)) as Configuration)).toBe(false)
+  await eventually(async () =>
+    expect(isLatched((await readConfiguration(topic.kafka, log.topic)) as Configuration)).toBe(false),
+  )
 })
 
 it('a restore names the settings of the topic when Kafka refuses one', async () => {
@@ -310,7 +316,7 @@ it('a topic that exists is not restored, nor one that another program has writte
   const latched = { topic: `plants-${randomUUID()}`, partitions }
   await createLatchedTopic(kafka, latched, new Map(), 0)
   const appender = createAppender(kafka, latched.topic)
-  await vi.waitFor(() => appender.append([newEvent(1_000n, partitions)]))
+  await eventually(() => appender.append([newEvent(1_000n, partitions)]))
   await appender.close()
   const differs = { code: 1, stderr: expect.stringContaining('differs from the backup at offset 0') }
   expect(await plantctl('restore', '--from', folder, '--topic', latched.topic)).toMatchObject(differs)
@@ -369,7 +375,7 @@ it.each([1, 7, 24])('a log of 3 partitions has the same plants in %d', MANY_PROC
   const moved = { topic: `plants-${randomUUID()}`, partitions }
   const options = ['--topic', moved.topic, '--partitions', String(partitions)]
   expect(await plantctl('restore', '--from', folder, ...options)).toMatchObject({ code: 0 })
-  await expect(checkTopic(topic.kafka, moved)).resolves.toBeDefined()
+  await eventually(() => checkTopic(topic.kafka, moved))
   const plantsOf = (exported: string) =>
     exported
       .split('\n')

@@ -6,7 +6,8 @@ import { readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import fc from 'fast-check'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createFileWriter, recordsOf } from './backup-file.ts'
@@ -88,7 +89,7 @@ it('only a piece of each open file is in memory', async () => {
   const before = process.memoryUsage().arrayBuffers
   for (const reading of opened) await reading.next()
   // The buffers of what was read before may be freed in the background.
-  await vi.waitFor(() => {
+  await eventually(() => {
     collectGarbage()
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan((files * records * valueBytes) / 2)
   })

@@ -122,7 +122,7 @@ describe('appending', () => {
     await (await openAppender({ kafka: patient, topic, partitions })).append([recordOf(0n)])
     const kafka = createImpatientKafka(brokers)
     const appender = await openAppender({ kafka, topic, partitions })
-    await appender.append([recordOf(1n)])
+    await vi.waitFor(() => appender.append([recordOf(1n)]), WAIT_MS)
     await pause()
     await expect(appender.append([recordOf(1n)])).rejects.toThrow()
     await expect(appender.append([recordOf(2n)])).rejects.toThrow()
@@ -140,7 +140,7 @@ describe('appending', () => {
     const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
     let isReachable = false
     const kafka = createImpatientKafka(inject('kafkaBrokers'), {
-      requestTimeout: 5_000,
+      ...{ requestTimeout: 5_000, connectionTimeout: 5_000 },
       socketFactory: ({ host, port, onConnect }) => connect(isReachable ? port : NOBODY_LISTENS, host, onConnect),
     })
     const appender = await openAppender({ ...topic, kafka })

@@ -1,5 +1,6 @@
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { deleteTopic } from '../../../tests/support/backups.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { type Fate, openKafkaProxy } from '../../../tests/support/kafka-proxy.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -25,7 +26,8 @@ const openTopic = () => createTestTopic(inject('kafkaBrokers'), 1)
 
 /** A writer that has taken a topic over; it ends with the test. */
 async function openWriter(topic: TestTopic, kafka: Kafka = topic.kafka) {
-  const { topicId } = await readEnds(topic.kafka, topic.topic)
+  // The broker may learn of a topic later than the controller.
+  const { topicId } = await eventually(() => readEnds(topic.kafka, topic.topic))
   const writer = await openExactWriter(kafka, topic.topic, topicId)
   onTestFinished(() => writer.close())
   const end = await writer.takeOver(PARTITION)
@@ -107,7 +109,8 @@ it.each([
   ['EndTxn', REQUESTS.EndTxn, 105],
 ])('a writer that takes over after %s of an earlier one ends its transaction', async (_, apiKey, end) => {
   const topic = await openTopic()
-  const proxy = await openKafkaProxy()
+  // The earlier writer would repeat its request before the later one has taken over.
+  const proxy = await openKafkaProxy({ requestTimeoutMs: 10_000 })
   const earlier = await openWriter(topic, proxy.kafka)
   await earlier.write(PARTITION, messages(0, 5), at(0))
   const suffered = proxy.spoilNext(apiKey, 'has no response')

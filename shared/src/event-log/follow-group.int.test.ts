@@ -5,6 +5,7 @@ import { openTopic } from '../../../tests/support/open-topic.ts'
 import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { allPartitions, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
+import { systemTime, type Time } from '../runtime/time.ts'
 import { withAdmin } from './connection.ts'
 import { readGroupOffsets } from './groups.ts'
 
@@ -78,7 +79,9 @@ describe('members of one group', () => {
     const topic = await openTopic(PARTITIONS, kafka.brokers)
     const groupId = `test-${randomUUID()}`
     const consumers = vi.fn(() => groupId)
-    const { follower } = followLog(topic, { groupId: consumers })
+    // Its consumers may not wait long before they begin again: the session of the member would end.
+    const after: Time['after'] = (ms, callback) => systemTime.after(Math.min(ms, 250), callback)
+    const { follower } = followLog(topic, { groupId: consumers, time: { ...systemTime, after } })
     const untilAssigned = () => vi.waitFor(() => expect(follower.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
     async function membersOfGroup(): Promise<string[] | undefined> {
       const { groups } = await withAdmin(topic.kafka, (admin) => admin.describeGroups([groupId]))

@@ -46,7 +46,8 @@ it('a replay gets past a batch whose last records Kafka has compacted, though th
   await vi.waitFor(async () => {
     // Each append ends a segment; only ended ones are compacted.
     await appender.append([recordOf(100, 1)])
-    expect(await read()).not.toContain(9)
+    const offsets = await read()
+    expect(offsets).not.toContain(9)
+    expect(offsets).toEqual(expect.arrayContaining([8, 10, 19]))
   }, COMPACTED_WITHIN)
-  expect(await read()).toEqual(expect.arrayContaining([8, 10, 19]))
 })

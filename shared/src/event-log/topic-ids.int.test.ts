@@ -26,7 +26,7 @@ type Broker = { metadata(topics: string[]): Promise<Metadata>; fetch(options: ob
 /** A broker connection as consumers of this kafkajs use it. */
 async function openBroker({ Kafka, PartitionAssigners, logLevel }: typeof kafkajs) {
   const brokers = inject('kafkaBrokers').split(',')
-  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
+  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, connectionTimeout: 20_000, retry: { retries: 0 } })
   const opened = Promise.withResolvers<Cluster>()
   const consumer = kafka.consumer({
     groupId: `test-${randomUUID()}`,

@@ -60,7 +60,7 @@ it('an attempt to connect ends when the broker does not respond to the login', a
     (apiKey) => apiKey === HANDSHAKE,
   )
   const sasl = { mechanism: 'plain', username: 'plants', password: 'secret' } as const
-  const admin = openAdmin([`127.0.0.1:${broker.port}`], { connectionTimeout: 200, sasl })
+  const admin = openAdmin([`127.0.0.1:${broker.port}`], { connectionTimeout: 2_000, sasl })
   await expect(admin.connect()).rejects.toMatchObject({ cause: { name: 'KafkaJSConnectionError', code: 'ETIMEDOUT' } })
   expect(broker.requests.map(({ apiKey }) => apiKey)).toContain(HANDSHAKE)
 })
@@ -118,7 +118,7 @@ it('another broker is asked for the coordinator of a group when the first one do
 })
 
 it('all connections to a broker end when it does not respond to a request, and the next request connects', async () => {
-  const { cluster, first, second } = await openPair(FETCH, { requestTimeout: 300 })
+  const { cluster, first, second } = await openPair(FETCH, { requestTimeout: 2_000 })
   await expect(fetchFrom(cluster, '2')).rejects.toMatchObject({ name: 'KafkaJSRequestTimeoutError' })
   await vi.waitFor(() => expect(second.connections()).toBe(0), SOON)
   expect(first.connections()).toBe(1)

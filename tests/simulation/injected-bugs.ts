@@ -106,8 +106,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '{ from: { ...written, offset: after(written.offset) }, end: after(end as Offset) }',
   ]),
   rare(1640, 'a failed append to the table counts as written', TABLE_WRITER, [
-    'const failures = await appendEach(sent)',
-    'const failures = (await appendEach(sent)) && new Map()',
+    'const failures = await appendEach(sent, channel)',
+    'const failures = (await appendEach(sent, channel)) && new Map()',
   ]),
 
   // The acknowledgement as a delivery.

@@ -65,8 +65,8 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
   let failure: Error | undefined
   const writer = createTableWriter({
     ...{ ...table, log: store.log, time: systemTime },
-    async appendEach(records) {
-      const failures = await table.appendEach(records)
+    async appendEach(records, channel) {
+      const failures = await table.appendEach(records, channel)
       rows += records.filter(({ partition }) => !failures.has(partition)).length
       return failures
     },

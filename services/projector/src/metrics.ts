@@ -75,8 +75,8 @@ export function addProjectorMetrics(metrics: Metrics) {
     observeTable<T extends Pick<TableStores, 'appendEach'>>(table: T): T {
       return {
         ...table,
-        async appendEach(records) {
-          const failures = await table.appendEach(records)
+        async appendEach(records, channel) {
+          const failures = await table.appendEach(records, channel)
           appendFailures.inc(failures.size)
           rows.inc(records.filter(({ partition }) => !failures.has(partition)).length)
           return failures

@@ -100,14 +100,14 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
 
   /**
    * Appends records to all their partitions. Never rejects. Resolves with the failure of each partition that has not
-   * acknowledged; any of its records may then be in the log.
+   * acknowledged; any of its records may then be in the log. Appends of one channel to a leader wait for each other.
    */
-  async function appendEach(records: readonly NewRecord[]): Promise<Map<Partition, Error>> {
+  async function appendEach(records: readonly NewRecord[], channel: Channel): Promise<Map<Partition, Error>> {
     const batches = Map.groupBy(records, ({ partition }) => partition)
     if (mayBeStale || [...batches.keys()].some((partition) => leaderOf(partition) === undefined)) await refreshLeaders()
     const sends = [...Map.groupBy(batches, ([partition]) => leaderOf(partition))].map(async ([leader, ofLeader]) => {
       if (leader === undefined) return ofLeader.map(([partition]) => [partition, noLeader()] as const)
-      return [...(await send(leader, 'healthy', new Map(ofLeader)))]
+      return [...(await send(leader, channel, new Map(ofLeader)))]
     })
     const failures = new Map<Partition, Error>()
     for (const [partition, result] of (await Promise.all(sends)).flat())
@@ -146,7 +146,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
 
     /** Resolves when all in-sync replicas have the records. Rejects with the failure of one partition. */
     async append(records: readonly NewRecord[]): Promise<void> {
-      const [failure] = (await appendEach(records)).values()
+      const [failure] = (await appendEach(records, 'healthy')).values()
       if (failure !== undefined) throw failure
     },
 

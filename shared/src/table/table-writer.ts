@@ -277,7 +277,9 @@ export function createTableWriter(options: TableWriterOptions) {
       signal.throwIfAborted()
       const sent = some.filter(({ partition }) => left.has(partition))
       if (sent.length === 0) continue
-      const failures = await appendEach(sent)
+      // A partition whose replicas do not acknowledge holds up its channel until the append times out.
+      const channel = sent.some(({ partition }) => left.get(partition)?.isApart) ? 'suspect' : 'healthy'
+      const failures = await appendEach(sent, channel)
       for (const [why, failed] of Map.groupBy(failures, ([, error]) => reasonOf(error)))
         wait(
           failed.map(([partition]) => partition),

@@ -27,7 +27,7 @@ type Inputs = {
   /** Called before a look-up in the read model, which fails if this does. */
   beforeLookUp?: (partition: Partition) => Promise<void>
   /** Called before rows get into a partition of the table, which refuses them if this throws. */
-  beforeAppend?: (partition: Partition) => void
+  beforeAppend?: (partition: Partition, channel: Parameters<TableStores['appendEach']>[1]) => void
   latestRows?: TableStores['latestRows']
   readLog?: TableStores['readLog']
 }
@@ -58,11 +58,11 @@ function openWriter({
         }),
     },
     latestRows,
-    appendEach: async (records) => {
+    appendEach: async (records, channel) => {
       const failures = new Map<Partition, Error>()
       for (const [partition, some] of Map.groupBy(records, (record) => record.partition)) {
         try {
-          beforeAppend(partition)
+          beforeAppend(partition, channel)
           rows[partition]?.push(...some.map(({ key }) => Number(String(key))))
         } catch (error) {
           failures.set(partition, error as Error)
@@ -140,9 +140,12 @@ it('a failed look-up delays the rows of its partition alone, and they follow in 
 
 it('a partition of the table that refuses rows delays its rows alone, and none is repeated', async () => {
   let refuses = true
+  const refused = { healthy: 0, suspect: 0 }
   const { writer, follow, apply, pass, rows } = openWriter({
-    beforeAppend(partition) {
-      if (refuses && partition === P0) throw new Error('too few in-sync replicas')
+    beforeAppend(partition, channel) {
+      if (!refuses || partition !== P0) return
+      refused[channel]++
+      throw new Error('too few in-sync replicas')
     },
   })
   follow(9, 9)
@@ -154,6 +157,8 @@ it('a partition of the table that refuses rows delays its rows alone, and none i
     expect(rows).toEqual([[], offsets(11 + n)])
   }
   expect(writer.problems()).toEqual(['the table is not written in partition 0: too few in-sync replicas'])
+  // Each may take until it times out, and delay what else its channel sends to the leader.
+  expect(refused).toEqual({ healthy: 0, suspect: expect.toSatisfy((attempts: number) => attempts > 3) })
   refuses = false
   await pass(10_000)
   expect([rows, writer.problems()]).toEqual([[offsets(20), offsets(20)], []])

@@ -1,9 +1,9 @@
-import { createAppender } from '../event-log/append.ts'
+import { type Appender, createAppender } from '../event-log/append.ts'
 import { readKnownLatestRows } from '../event-log/latest-rows.ts'
 import { type Range, replay } from '../event-log/replay.ts'
 import { WRITE_TABLE_ANEW } from '../event-log/topic.ts'
 import { EntryError } from '../plant/entry.ts'
-import { type Claim, type LogRecord, type NewRecord, recordReader } from '../plant/plant-created.ts'
+import { type Claim, type LogRecord, recordReader } from '../plant/plant-created.ts'
 import type { Row } from '../plant/plant-stored.ts'
 import { after, type Partition } from '../plant/position.ts'
 import { type Checkpoint, checkpointBefore } from '../protocol/checkpoint.ts'
@@ -27,8 +27,7 @@ export type TableStores = {
   readModel: Pick<ReadModel, 'lookUpEach'>
   /** Reads the row of each partition that was created last; undefined without rows. Leaves out what has no leader. */
   latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row | undefined>>
-  /** Never rejects. Resolves with the failures of partitions; the table may then have any of their records. */
-  appendEach(records: readonly NewRecord[]): Promise<ReadonlyMap<Partition, Error>>
+  appendEach: Appender['appendEach']
   /** Reads ranges of the log, as replay.ts does. Leaves out partitions without a leader. */
   readLog(ranges: Ranges, onRecords: OnRecords, signal: AbortSignal): Promise<void>
 }

@@ -90,6 +90,13 @@ async function startMembers(places: Places, { redis: redisKind, bug, former }: O
   const toxiproxy = await startToxiproxy(places.logDir, places.onSpawn)
   const { kafka, redis } = await startStores(toxiproxy, redisKind, places)
   const admin = createKafka(kafka.brokers.split(','), 'chaos', quietLog)
+  // A broker may accept connections before another one knows it: a topic would get fewer replicas.
+  await retry(async () => {
+    for (const broker of kafka.brokers.split(',')) {
+      const { brokers } = await withAdmin(createKafka([broker], 'chaos', quietLog), (each) => each.describeCluster())
+      if (brokers.length < kafka.nodes.length) throw new Error(`${broker} knows ${brokers.length} brokers`)
+    }
+  }, TOPIC_PATIENCE)
   const table = { ...TOPIC, topic: tableTopicOf(TOPIC) }
   for (const create of [() => createTopic(admin, TOPIC), () => createTopic(admin, table, TABLE)])
     await retry(create, TOPIC_PATIENCE)

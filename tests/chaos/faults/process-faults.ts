@@ -28,32 +28,40 @@ function drawMember(scene: Scene, random: Random) {
     random,
   )
   const member = pick<Member>(members, random)
-  return { group, member, effects: effectsOf(member) }
+  const targets = [member.name, ...(group === 'projector' ? tailLinks(scene) : [])]
+  return { group, member, targets, effects: effectsOf(member) }
 }
+
+/** Without the read model, an api needs its tail, and so each broker: the coordinator of its group is one of them. */
+const tailLinks = ({ links }: Scene) => links.map(({ name }) => name).filter((name) => /^api-\d>kafka-/.test(name))
 
 export const PROCESS_FAULTS: readonly Draw[] = [
   (scene, random) => {
-    const { group, member, effects } = drawMember(scene, random)
-    return { kind: `${group}: kill -9`, ...killed([member]), effects }
+    const { group, member, ...others } = drawMember(scene, random)
+    return { kind: `${group}: kill -9`, ...killed([member]), ...others }
   },
   (scene, random) => {
-    const { group, member, effects } = drawMember(scene, random)
+    const { group, member, ...others } = drawMember(scene, random)
     return {
-      ...{ kind: `${group}: paused`, targets: [member.name], effects },
+      ...{ kind: `${group}: paused`, ...others },
       inject: async () => member.pause(),
       heal: async () => member.resume(),
     }
   },
   (scene, random) => {
-    const { group, member, effects } = drawMember(scene, random)
+    const { group, member, targets, effects } = drawMember(scene, random)
     return {
-      ...{ kind: `${group}: SIGTERM and start`, targets: [member.name] },
+      ...{ kind: `${group}: SIGTERM and start`, targets },
       // A Redis that is back before the sentinels miss it has lost its data.
       effects: group === 'redis' ? [{ forMs: UNTIL_RECOVERED }] : effects,
       inject: () => member.restart('SIGTERM'),
     }
   },
-  ({ projectors }) => ({ kind: 'projectors: dead for a minute', ...killed(projectors), holdMs: PROJECTORS_DEAD_MS }),
+  (scene) => {
+    const killing = killed(scene.projectors)
+    const targets = [...killing.targets, ...tailLinks(scene)]
+    return { kind: 'projectors: dead for a minute', ...killing, targets, holdMs: PROJECTORS_DEAD_MS }
+  },
   ({ services }, random) => {
     const service = pick(services, random)
     const hours = pick([-1, 1], random)

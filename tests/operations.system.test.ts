@@ -313,7 +313,11 @@ describe('the log', () => {
     expect((await createPlant(quiet.url, 1n, 'n', headers(created))).response?.status).toBe(200)
     expect((await createPlant(quiet.url, 1n, 'n', headers(refused))).response?.status).toBe(400)
     await redis.stop()
-    await eventually(async () => expect(sumOf(await scrape(quiet), 'plant_store_read_model_reachable')).toBe(0))
+    await eventually(async () => {
+      const samples = await scrape(quiet)
+      const found = ['plant_store_api_ready', 'plant_store_read_model_reachable'].map((name) => sumOf(samples, name))
+      expect(found).toEqual([0, 0])
+    })
     expect(errorOf((await createPlant(quiet.url, 2n, 'secret-name', headers(failed))).response)).toBe(50301)
     expect(errorOf(await readPlant(quiet.url, 3n, headers(unread)))).toBe(50303)
     const common = { level: 'warn', msg: 'request failed', status: 503, caller: 'tests' }

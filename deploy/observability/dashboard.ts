@@ -44,7 +44,7 @@ export const ROWS: Record<string, Panel[]> = {
     ]),
   ],
   'The way of a create': [
-    panel('Waiting for the next append', 'short', [['plant_store_queue_records', INSTANCE]]),
+    panel('Creates from look-up to outcome', 'short', [['plant_store_queue_records', INSTANCE]]),
     panel('Creates in an append request', 'short', [
       [`${rate('append_records_sum', 'instance')} / ${rate('append_records_count', 'instance')}`, INSTANCE],
     ]),
@@ -95,7 +95,8 @@ export const ROWS: Record<string, Panel[]> = {
   ],
   Processes: [
     panel('Ready', 'short', [
-      ['up{job="plant-store"}', INSTANCE],
+      ['plant_store_api_ready', INSTANCE],
+      ['plant_store_projector_ready', INSTANCE],
       ['plant_store_read_model_reachable', `Redis from ${INSTANCE}`],
     ]),
     panel('CPU', 'percentunit', [[`rate(process_cpu_seconds_total{job="plant-store"}[${RATE}])`, INSTANCE]]),

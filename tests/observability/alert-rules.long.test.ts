@@ -15,7 +15,7 @@ const up = (instance: string) => `up{job="plant-store", instance="${instance}"}`
 const api = (name: string) => `plant_store_${name}{instance="api"}`
 const projector = (name: string) => `plant_store_${name}{instance="projector"}`
 const requests = (more: string) => `plant_store_http_requests_total{route="/plants", ${more}}`
-const SLOW = 'plant_store_create_duration_seconds_bucket{le="0.25"}'
+const SLOW = 'plant_store_create_duration_seconds_bucket{le="0.25", status="200"}'
 const CONTAINER = 'container="plant-store-api", namespace="plants", pod="api-1"'
 const EXIT_CODE = `kube_pod_container_status_last_terminated_exitcode{${CONTAINER}, uid="1"}`
 const CONTAINER_READY = `kube_pod_container_status_ready{${CONTAINER}, uid="1"}`
@@ -48,6 +48,8 @@ const HEALTHY: Record<string, string> = {
   [api('window_bytes')]: '100x80',
   [api('window_max_bytes')]: '100x80',
   [api('coverage_gap_partitions')]: '0x80',
+  [api('api_ready')]: '1x80',
+  [projector('projector_ready')]: '1x80',
   [api('tail_partitions')]: '6x80',
   [api('tail_lag_records')]: '10000x80',
   [api('window_claims')]: '100x80',
@@ -138,7 +140,18 @@ const CASES: Case[] = [
     { [projector('projector_partitions')]: '0x80' },
     firesAt(1, 'PlantStoreProjectorMissing'),
   ],
-  ['no api runs', { [api('tail_partitions')]: '' }, firesAt(1, 'PlantStoreApiMissing')],
+  ['no api runs', { [api('api_ready')]: '' }, firesAt(1, 'PlantStoreApiMissing')],
+  [
+    'no api is ready',
+    { [api('api_ready')]: '0x80' },
+    { ...firesAt(1, 'PlantStoreApiMissing'), '5m': ['PlantStoreApiMissing', 'PlantStoreNotReady'] },
+  ],
+  [
+    'one of two apis is not ready',
+    { 'plant_store_api_ready{instance="another"}': '0x80' },
+    firesAt(5, 'PlantStoreNotReady'),
+  ],
+  ['a projector is not ready', { [projector('projector_ready')]: '0x80' }, firesAt(5, 'PlantStoreNotReady')],
   ['Redis is away', { [api('read_model_reachable')]: '0x80' }, firesAt(0.5, 'PlantStoreReadModelUnreachable')],
   [
     'most of a full window is not in the read model',
@@ -146,13 +159,36 @@ const CASES: Case[] = [
     firesAt(1, 'PlantStoreWindowNearlyFull'),
   ],
   ['the tail lags', { [api('tail_lag_records')]: '10001x80' }, firesAt(1, 'PlantStoreTailStopped')],
+  [
+    'the read model is behind the log, of which the tail has the end',
+    { [api('tail_lag_records')]: '10001x80', [api('coverage_gap_partitions')]: '1x80' },
+    firesAt(0.5, 'PlantStoreCoverageGap'),
+  ],
   ['the tail follows no partition', { [api('tail_partitions')]: '0x80' }, firesAt(1, 'PlantStoreTailStopped')],
   ['2 % of the creates are not written', failing(50301, '0+30x80'), { '10m': ['PlantStoreCreatesNotWritten'] }],
   ['0.5 % of the creates are not written', failing(50301, '0+7.5x80'), { '10m': [] }],
   ['0.2 % of the outcomes are unknown', failing(50302, '0+3x80'), { '10m': ['PlantStoreUnknownOutcomes'] }],
   ['0.05 % of the outcomes are unknown', failing(50302, '0+0.75x80'), { '10m': [] }],
+  [
+    '2 % of the creates are not written, and their clients have left',
+    { [requests('method="POST", status="0", error="50301"')]: '0+30x80' },
+    { '10m': ['PlantStoreCreatesNotWritten'] },
+  ],
+  [
+    '2 % of the accepted creates are not written, and most creates are refused',
+    { ...failing(50301, '0+30x80'), ...failing(50304, '0+15000x80') },
+    { '5m': ['PlantStoreCreatesNotWritten'], '10m': ['PlantStoreCreatesNotWritten', 'PlantStoreOverload'] },
+  ],
   ['appends fail', { [api('append_failures_total')]: '3x19 4+1x60' }, firesAt(6, 'PlantStoreAppendFailures')],
   ['20 % of the creates are slow', { [SLOW]: '0+1200x80' }, { '10m': ['PlantStoreSlowCreates'] }],
+  [
+    '20 % of the creates fail at once',
+    {
+      [SLOW]: '0+1200x80',
+      'plant_store_create_duration_seconds_bucket{le="0.25", status="503"}': '0+300x80',
+    },
+    { '10m': ['PlantStoreSlowCreates'] },
+  ],
   ['10 % of the creates are slow', { [SLOW]: '0+1350x80' }, { '10m': [] }],
   [
     'creates were slow until ten minutes ago',
@@ -174,6 +210,21 @@ const CASES: Case[] = [
       [up('projector')]: '1x20 _x40 1x40',
     },
     { '16m': [] },
+  ],
+  [
+    'old internal errors, after a failed scrape',
+    { ...failing(50000, '3x20 _ 3x59'), [up('api')]: '1x20 0 1x59' },
+    { '10m15s': [], '10m30s': [] },
+  ],
+  [
+    'an internal error after a restart',
+    failing(50000, '3x30 1x49'),
+    { '7m30s': [], '7m45s': ['PlantStoreInternalError'] },
+  ],
+  [
+    'a record is parked before the first sample of a projector',
+    { [PARKED]: '_x30 5x49', [up('projector')]: '1x80' },
+    { '7m15s': [], '7m30s': ['PlantStoreUnreadableRecords'] },
   ],
   ['a record is parked', { [PARKED]: '2x19 3x60' }, firesAt(5, 'PlantStoreUnreadableRecords')],
   ['plants that cannot be read', failing(50001, '0+1x80'), { '3m': ['PlantStoreUnreadableRecords'] }],

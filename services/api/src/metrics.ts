@@ -8,11 +8,14 @@ import type { ClaimIndex } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import type { Admission } from './http/admission.ts'
 import type { Certificate } from './http/certificate.ts'
+import { ERRORS } from './http/errors.ts'
 import type { CompletedRequest } from './http/request-observer.ts'
 import { type ApiSettings, bytesOfMib } from './settings.ts'
 
-/** The statuses of creates that count: others are the client's errors. */
-const [SERVED, FAILED] = [200, 503]
+/** The statuses of creates that count: others are the client's errors. The client of the last one has left. */
+const [SERVED, ...FAILED] = [200, 503, 0]
+/** No create was tried. */
+const REFUSED = new Set<number | undefined>([ERRORS.unavailable[0], ERRORS.overloaded[0], ERRORS.tokensUncheckable[0]])
 /** Finest around the usual response times. The default deadlines are bounds: what is above one has waited it out. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30]
 const RECORDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000]
@@ -69,7 +72,7 @@ export function addApiMetrics(metrics: Metrics) {
     { labelNames: ['status'] },
   )
   // Looked up once: that takes as long as an observation.
-  const createsBy = new Map([SERVED, FAILED].map((status) => [status, creates.labels(String(status))]))
+  const createsBy = new Map([SERVED, ...FAILED].map((status) => [status, creates.labels(String(status))]))
   const verdictsBy = { acknowledgement: verdicts.labels('acknowledgement'), log: verdicts.labels('log') }
   const created = growthOf(creates, ({ status }) => status === String(SERVED))
 
@@ -86,7 +89,7 @@ export function addApiMetrics(metrics: Metrics) {
       requests.inc({ method, route, status, error: error ?? '' })
       const labels = { method, route }
       const value = durationMs / 1_000
-      if (method === 'POST' && route === '/plants') createsBy.get(status)?.observe(value)
+      if (method === 'POST' && route === '/plants' && !REFUSED.has(error)) createsBy.get(status)?.observe(value)
       if (enableExemplars) durations.observe({ labels, value, ...(exemplar && { exemplarLabels: exemplar }) })
       else durations.observe(labels, value)
     },
@@ -104,11 +107,12 @@ export function addApiMetrics(metrics: Metrics) {
           const done = appendDurations.startTimer()
           const results = await appender.send(leader, channel, batches, signal)
           done()
-          for (const { is } of results.values()) if (is !== 'appended') appendFailures.inc()
           return results
         },
       }
     },
+
+    appendFailed: () => appendFailures.inc(),
 
     observeParts(parts: ObservedParts): void {
       const { app, authentication, certificate, admission, creation, claimIndex, readModel, settings } = parts

@@ -25,7 +25,7 @@ async function samplesOf(metrics: ReturnType<typeof createMetrics>, name: string
   return Object.fromEntries(samples.map((sample) => [sample.name.slice(name.length), sample.value]))
 }
 
-it('measures a request, and counts its failed partitions', async () => {
+it('measures an append request, also one that fails', async () => {
   const metrics = createMetrics('api')
   const { send, respond } = observedAppender(metrics)
   const sending = send()
@@ -37,7 +37,6 @@ it('measures a request, and counts its failed partitions', async () => {
   ])
   respond(results)
   expect(await sending).toBe(results)
-  expect(await samplesOf(metrics, 'plant_store_append_failures_total')).toEqual({ '': 1 })
   expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
 })
 
@@ -54,6 +53,26 @@ it('shares nothing between two apis in one process', async () => {
   })
   expect(await samplesOf(first, 'plant_store_http_requests_total')).toEqual({ '': 1 })
   expect(await samplesOf(second, 'plant_store_http_requests_total')).toEqual({})
+})
+
+it.each([
+  [200, undefined, 1],
+  [503, 50301, 1],
+  [503, 50302, 1],
+  [503, 50303, 1],
+  [0, 50301, 1],
+  // Refused.
+  [503, 50300, 0],
+  [503, 50304, 0],
+  [503, 50305, 0],
+  // Errors of the client.
+  [400, 40003, 0],
+  [401, 40100, 0],
+])('of creates with status %i and error %s, the duration of %i counts', async (status, error, count) => {
+  const metrics = createMetrics('api')
+  const { requestCompleted } = addApiMetrics(metrics)
+  requestCompleted({ method: 'POST', route: '/plants', status, error, durationMs: 1 })
+  expect((await samplesOf(metrics, 'plant_store_create_duration_seconds'))._count ?? 0).toBe(count)
 })
 
 it('samples the creates that were successful, and no other request', async () => {

@@ -52,7 +52,7 @@ async function start(context: ServiceContext): Promise<void> {
   const tracing = isTraced ? createTracing(service.topic) : undefined
   const observed = observe.observeAppends(appender)
   const traced = tracing === undefined ? observed : tracing.traceSends(observed)
-  const lanes = createLanes({ appender: traced, partitions, time: systemTime, log })
+  const lanes = createLanes({ appender: traced, partitions, time: systemTime, log, onFailure: observe.appendFailed })
   const creation = createPlantCreation(readModel, lanes, claimIndex, {
     log,
     time: systemTime,

@@ -37,6 +37,8 @@ export type LaneOptions = {
   time: Time
   log: Log
   limits?: typeof LANE_LIMITS
+  /** Called for each attempt of a partition that is not acknowledged, also without a leader. */
+  onFailure?(): void
 }
 
 export type Lanes = ReturnType<typeof createLanes>
@@ -83,7 +85,8 @@ type Lane = { leader: number; channel: Channel; isBusy: boolean }
  * A failed attempt is repeated until the append is given up. If the attempt did reach the log, the log has the record
  * twice, with the same event id: one creation.
  */
-export function createLanes({ appender, partitions, time, log, limits = LANE_LIMITS }: LaneOptions) {
+export function createLanes(options: LaneOptions) {
+  const { appender, partitions, time, log, limits = LANE_LIMITS } = options
   const queues: PartitionQueue[] = allPartitions(partitions).map((partition) => ({
     ...{ partition, entries: [], isInFlight: false, isSuspect: false, isBackingOff: false },
     ...{ backOff: createBackOff(RETRY), unacknowledgedSince: undefined, failure: undefined },
@@ -258,6 +261,7 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
   /** Logs one line for all attempts that fail for the same reason. */
   function noteFailure(queue: PartitionQueue, records: number, { is, cause }: Failed): void {
     const { partition, failure } = queue
+    options.onFailure?.()
     Object.assign(queue, { failure: cause, failedAt: time.now() })
     if (failure?.message === cause.message) return
     const context = { err: cause, partition, records }

@@ -44,7 +44,9 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
     signal: AbortSignal | undefined
     answer(results: readonly AppendResult[]): Promise<void>
   }[] = []
+  const failures = { count: 0 }
   const lanes = createLanes({
+    onFailure: () => void failures.count++,
     appender: {
       leaderOf: (partition) => leaders[partition],
       refreshLeaders: async () => {},
@@ -68,6 +70,7 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
   })
   return {
     ...lanes,
+    failures,
     requests,
     leaders,
     /** Starts to append a record of each of these partitions. */
@@ -217,6 +220,7 @@ describe('lanes', () => {
     await lanes.advance(10_001)
     expect(lanes.sent()).toEqual([])
     expect(lanes.problems()).toEqual(['partition 0: no append acknowledged for 10 s: transient'])
+    expect(lanes.failures.count).toBeGreaterThan(1)
     expect(given?.giveUp()).toEqual({ is: 'notWritten', cause: expect.objectContaining({ message: 'transient' }) })
     lanes.leaders[P] = 2
     await lanes.advance(1_000)

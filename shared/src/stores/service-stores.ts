@@ -1,5 +1,5 @@
 import { createReadModel } from '../read-model/read-model.ts'
-import type { Metrics } from '../runtime/metrics.ts'
+import { type Metrics, metricsIn } from '../runtime/metrics.ts'
 import { openOperationsPort, type Readiness } from '../runtime/operations.ts'
 import type { ServiceContext } from '../runtime/service.ts'
 import { systemTime } from '../runtime/time.ts'
@@ -30,6 +30,9 @@ export async function openServiceStores(
     const reason = ending()
     return reason === undefined ? problems() : [reason]
   }
+  metricsIn(metrics).gauge(`${service}_ready`, '1 while /readyz responds with 200, else 0.', () =>
+    Number(readiness().length === 0),
+  )
   const page = createLivePage({ service, version, readiness, log })
   const { pages } = page
   const pageHosts = settings.OPS_HOSTS?.toLowerCase().split(/ *, */) ?? []

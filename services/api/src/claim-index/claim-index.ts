@@ -254,8 +254,9 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       return totals
     },
 
-    /** The number of records in the log that neither the windows nor the read model have. */
+    /** The number of records in the log that neither the windows nor the read model have; undefined without a tail. */
     lag(): number | undefined {
+      if (tail.assigned() === undefined) return undefined
       const reaches = windows.entries().map(([p, window]) => {
         const offset = coverageReach(window, (known[p] as Checkpoint).offset)
         return [p as Partition, { offset, eventId: '' as const }] as const

@@ -27,7 +27,7 @@ function newClaim(): OwnClaim {
 }
 
 /** A claim index of one partition; the test is the read model, the tail and the clock. */
-function openClaimIndex({ windowMaxBytes = LARGE_BYTES } = {}) {
+function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}) {
   const clock = createClock()
   let sink = {} as RecordSink
   let readModelAt: Checkpoint = BEFORE_LOG
@@ -45,7 +45,8 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES } = {}) {
       sink = given
       return {
         ...noTail,
-        assigned: () => new Map([[P, BEFORE_LOG]]),
+        assigned: () => (isFollowed ? new Map([[P, BEFORE_LOG]]) : undefined),
+        lag: () => 0,
         reloadCheckpoints: (seen) => reloaded.push(...seen.keys()),
       }
     },
@@ -248,4 +249,8 @@ it('a window without room for the records since then keeps the gap, which it rep
   expect(bounds()).toEqual([10, 10])
   expect(problems()).toEqual([expect.stringContaining('coverage gap: the read model of partition 0 is at offset 4')])
   expect(await closeGap(P)).toBe(false)
+})
+
+it('without a tail, what the log has more is unknown', () => {
+  expect([openClaimIndex().lag(), openClaimIndex({ isFollowed: false }).lag()]).toEqual([0, undefined])
 })

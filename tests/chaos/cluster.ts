@@ -118,7 +118,7 @@ async function startMembers(places: Places, { redis: redisKind, bug, former }: O
     hasTwoReleases: former !== undefined,
     consumers: createConsumers(options),
     services: [...apis, ...projectors],
-    // In an order of their own, so that a seed draws the same ones: they are opened concurrently.
+    // Sorted, so that a seed draws the same ones: they are opened concurrently.
     links: [...kafka.links, ...redis.links, ...apis.map(({ link }) => link)].sort((a, b) => (a.name < b.name ? -1 : 1)),
 
     /** The broker that leads each partition of the log. */

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { PlantCreated } from '@plant-store/shared/consumer/consumer.ts'
 import { plantTable } from '@plant-store/shared/consumer/plant-table.ts'
 import { type Appender, createAppender } from '@plant-store/shared/event-log/append.ts'
@@ -13,7 +15,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Stores } from '@plant-store/shared/stores/open-stores.ts'
 import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
-import type { Kafka } from 'kafkajs'
+import type { Admin, Kafka } from 'kafkajs'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { consumeInto, newGroup } from '../support/consumed-plants.ts'
 import { followLog } from '../support/followed-log.ts'
@@ -34,6 +36,8 @@ const RECORDS = 60
 const LARGE_RECORDS = 4
 /** Kafka elects other leaders some seconds after a broker has stopped. */
 const SOON = { timeout: 90_000, interval: 100 }
+const ROUND_MS = 3_000
+const NOBODY_LISTENS = 1
 
 let cluster: Awaited<ReturnType<typeof startSecuredKafka>>
 
@@ -132,6 +136,43 @@ it('appends to and follows the partitions that have a leader', async () => {
   await untilLeaders(NODE_IDS)
   await appendAndFollow(appender, 1, [follower, later])
 })
+
+it('follows the partitions whose leader it can reach', async () => {
+  const topic = await createUnreplicatedTopic()
+  const appender = createAppender(clientOf(1), topic)
+  onTestFinished(() => appender.close())
+  const addresses = cluster.brokers.split(',')
+  let isReachable = false
+  const kafka = createKafka(addresses, 'test', quietLog, {
+    socketFactory: ({ host, port, onConnect }) =>
+      connect(isReachable || !addresses[1]?.endsWith(`:${port}`) ? port : NOBODY_LISTENS, host, onConnect),
+  })
+  const groupId = await groupNotAt(2)
+  const follower = followLog({ kafka, topic, partitions: NODE_IDS.length }, { groupId: () => groupId })
+  // Longer than kafkajs tries a leader again.
+  for (let round = 0; round < 5; round++) {
+    for (const partition of [0, 2]) await appendAndFollow(appender, partition, [follower])
+    await delay(ROUND_MS)
+  }
+  isReachable = true
+  await appendAndFollow(appender, 1, [follower])
+})
+
+/** A group whose coordinator is another broker: the leader of the partition of its offsets. */
+async function groupNotAt(nodeId: number): Promise<string> {
+  const topic = '__consumer_offsets'
+  const findPlaces = (admin: Admin) =>
+    // The first group that is looked for creates the topic.
+    admin.describeGroups([newGroup()]).then(() => admin.fetchTopicMetadata({ topics: [topic] }))
+  const { topics } = await vi.waitFor(() => withAdmin(clientOf(1), findPlaces), SOON)
+  const places = topics[0]?.partitions ?? []
+  while (true) {
+    const group = newGroup()
+    const hash = [...group].reduce((sum, character) => (Math.imul(31, sum) + character.charCodeAt(0)) | 0, 0)
+    const place = places.find(({ partitionId }) => partitionId === (hash & 0x7fffffff) % places.length)
+    if (place !== undefined && place.leader !== nodeId) return group
+  }
+}
 
 it('reads on when the replica of its rack stops, and when it is back', async () => {
   const topic = await createTopicOn([NODE_IDS])

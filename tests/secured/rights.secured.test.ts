@@ -48,7 +48,7 @@ afterAll(async () => {
 })
 
 const create = () => createPlant(api.url, nextId++, 'Monstera')
-/** A leader may apply a right that is back later than the broker that tells the api of it. */
+/** A leader may apply a right that is back later than the broker from which the api learns of it. */
 const untilCreated = () => eventually(async () => expect((await create()).response?.status).toBe(200))
 const endOfLog = async () =>
   (await eventually(() => checkTopic(store.kafka, store))).ends.reduce<number>((sum, end) => sum + end, 0)

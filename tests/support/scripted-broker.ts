@@ -10,8 +10,11 @@ type Encoded = InstanceType<typeof Encoder>
 const [FETCH, OFFSETS, METADATA, COORDINATOR, API_VERSIONS] = [1, 2, 3, 10, 18]
 type ReceivedRequest = { apiKey: number; version: number }
 export type Address = { nodeId: number; port: number }
-/** The knowledge of a broker of partition 0 of topic "plants"; partition 1 has no leader. All brokers are replicas. */
-export type Knowledge = { leader: number; leaderEpoch: number; end: number }
+/**
+ * The knowledge of a broker of partition 0 of topic "plants". Partition 1 has no leader unless given. All brokers are
+ * replicas.
+ */
+export type Knowledge = { leader: number; leaderEpoch: number; end: number; otherLeader?: number }
 const NO_LEADER = -1
 
 const encodePartition = (partition: number, { leader, leaderEpoch }: Omit<Knowledge, 'end'>, replicas: Address[]) =>
@@ -34,7 +37,7 @@ const encodeTopic = (known: Knowledge, replicas: Address[]) =>
     .writeInt8(0)
     .writeUVarIntArray([
       encodePartition(0, known, replicas),
-      encodePartition(1, { leader: NO_LEADER, leaderEpoch: 0 }, replicas),
+      encodePartition(1, { leader: known.otherLeader ?? NO_LEADER, leaderEpoch: 0 }, replicas),
     ])
     .writeInt32(0)
     .writeUVarInt(0)

@@ -49,14 +49,15 @@ async function readLog(kafka: Kafka, { topic, groupId, from, signal }: CheckedCo
   try {
     // The committed offsets before the ends: in the other order, an offset could seem to be after the end.
     const committed = await readGroupOffsets(kafka, groupId, topic)
-    const { topicId, ends } = await readKnownEnds(kafka, topic)
+    const known = await readKnownEnds(kafka, topic)
+    const { topicId, ends } = known
     const stored = [...committed].map(
       ([partition, found]) => [partition, checkpointOfGroup(found, ends.length)] as const,
     )
     assertWithinBounds(stored, ends, REMEDY)
     const hasStart = from === 'beginning' || allPartitions(ends.length).every((partition) => committed.has(partition))
     if (hasStart) return { topicId, ends, atTime: ends }
-    const all = withAllEnds({ topicId, ends }, topic)
+    const all = withAllEnds(known, topic)
     return { ...all, atTime: await offsetsAtTimeOf(from, kafka, topic, all.ends) }
   } catch (error) {
     throw preconditionErrorOf(error, { topic, groupId })

@@ -9,7 +9,12 @@ import { PreconditionError } from '../runtime/failures.ts'
 export type { TopicId }
 
 /** The id of the topic, and the next offset of each partition: unknown if not reported, or without a leader. */
-export type KnownEnds = { topicId: TopicId | undefined; ends: readonly (Offset | undefined)[] }
+export type KnownEnds = {
+  topicId: TopicId | undefined
+  ends: readonly (Offset | undefined)[]
+  /** The error of a leader that did not respond. */
+  unreachable?: Error | undefined
+}
 
 export const SERVICE_REMEDY =
   'the topic was recreated or lost its end, or REDIS_URL points to the read model of another topic. Restore the ' +

@@ -105,7 +105,7 @@ export async function checkLedPartitions(
       const [from, end] = [ends[partition], offsetOf(high)]
       return from !== undefined && from < end ? [{ partition: partition as Partition, from, end }] : []
     })
-    return { topicId, ends, warnings, openTransactions }
+    return { topicId, ends, unreachable: admin.unreachable(), warnings, openTransactions }
   })
 }
 
@@ -132,18 +132,18 @@ export async function readKnownEnds(kafka: Kafka, topic: string, lost = LOST_CLA
       admin.allowLeaderless()
       const { topicId, partitions } = await readTopic(admin, topic)
       const ends = await endsOfWholeLog(admin, { topic, partitions: partitions.length }, lost)
-      return { topicId, ends }
+      return { topicId, ends, unreachable: admin.unreachable() }
     })
   } catch (error) {
     throw preconditionErrorOf(error, { topic })
   }
 }
 
-/** Throws a NoLeader while a partition has no leader. */
+/** Throws a NoLeader while a partition has no leader, and the error of a leader that did not respond. */
 export function withAllEnds<S extends KnownEnds>(state: S, topic: string): S & LogEnds {
   const partition = state.ends.indexOf(undefined)
   if (partition === -1) return state as S & LogEnds
-  throw new NoLeader(`partition ${partition} of ${topic} has no leader`)
+  throw state.unreachable ?? new NoLeader(`partition ${partition} of ${topic} has no leader`)
 }
 
 /** The offset of the first record in each partition at this time (ms since 1970) or later; else its end. */

@@ -1,4 +1,4 @@
-import { within } from '../runtime/time.ts'
+import { delay, systemTime, within } from '../runtime/time.ts'
 
 /** The member of a group that one consumer has been and the next one becomes. */
 export type Membership = { groupId?: string; memberId?: string | null }
@@ -47,6 +47,8 @@ type ConsumerGroup = {
 const LEAVE_WITHIN_MS = 1_000
 const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
 const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
+const NOT_CONNECTED = 'KafkaJSConnectionError'
+const CONNECT_AGAIN_AFTER_MS = 1_000
 
 /**
  * kafkajs sends heartbeats to the coordinator that it found when it joined. When that broker is frozen, each heartbeat
@@ -58,6 +60,9 @@ const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
  *
  * kafkajs fetches from the replica that the leader has named until the metadata expire, also when no broker has its id,
  * when it is no replica any more, or when it has less than the leader. Here the leader is asked again.
+ *
+ * kafkajs stops the fetches from all brokers, and then the consumer, when one broker cannot be connected to. Here only
+ * the fetches from that one wait. If none can be, a heartbeat fails.
  */
 export function groupsWithLiveBrokers(Original: new (options: object) => ConsumerGroup) {
   return class extends Original {
@@ -106,6 +111,7 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
       const wasOfReplica = this.preferredReadReplicasPerTopicPartition[topic]?.[partition] !== undefined
       // An error may be of any replica. The leaders name theirs again.
       this.preferredReadReplicasPerTopicPartition = {}
+      if (error.name === NOT_CONNECTED) return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
     }
 

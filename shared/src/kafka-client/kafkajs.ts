@@ -176,8 +176,13 @@ type Offsets = Pick<Admin, 'fetchTopicOffsets'>
 type MoreOfAdmin = {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
   fetchWrittenOffsets: Offsets['fetchTopicOffsets']
-  /** From now on partitions without a leader are no error: their offsets are left out, and their leader is -1. */
+  /**
+   * From now on partitions without a leader are no error: their offsets are left out, and their leader is -1. Left out,
+   * too, are those of leaders that do not respond.
+   */
   allowLeaderless(): void
+  /** The error of a leader that did not respond; undefined if each did. */
+  unreachable(): Error | undefined
   /** The highest version of a request that one of the brokers knows; undefined when it does not know the request. */
   highestVersion(apiKey: number): Promise<number | undefined>
   /** Commits offsets for a group, with their metadata. Rejects when the group has members. */
@@ -203,7 +208,8 @@ const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
 function extendedAdmins<A extends Offsets>(createAdmin: (parts: AdminParts) => A, metadata: MetadataDefinition) {
   return (parts: AdminParts): A & MoreOfAdmin => {
     let isAllowed = false
-    readLedPartitions(parts.cluster, metadata, { isAllowed: () => isAllowed })
+    const unreachable = new Map<number | undefined, Error>()
+    readLedPartitions(parts.cluster, metadata, { isAllowed: () => isAllowed, unreachable })
     useNewestLeaders(parts.cluster)
     const admin = createAdmin(parts)
     return {
@@ -220,6 +226,8 @@ function extendedAdmins<A extends Offsets>(createAdmin: (parts: AdminParts) => A
       allowLeaderless() {
         isAllowed = true
       },
+
+      unreachable: () => [...unreachable.values()][0],
 
       highestVersion: (apiKey) =>
         parts.cluster.brokerPool.withBroker(async ({ broker }) => broker.versions[apiKey]?.maxVersion),

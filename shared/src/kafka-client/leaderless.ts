@@ -1,10 +1,12 @@
 import type { RequestDefinition } from './topic-ids.ts'
 
 // kafkajs takes metadata as an error as long as any partition has no leader: one such partition then stops the readers
-// and writers of all others.
+// and writers of all others. And its offsets of a topic are an error as long as any leader cannot be reached.
 
 const METADATA = 3
 const NO_LEADER = -1
+/** Names of the errors of kafkajs when a broker does not respond, or cannot be connected to. */
+const UNREACHABLE = /^KafkaJS(Connection(Closed)?Error|RequestTimeoutError|BrokerNotFound)$/
 const AGAIN_AFTER_MS = 500
 /** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
@@ -19,7 +21,7 @@ type Broker = {
   metadata(topics: readonly string[]): Promise<unknown>
 }
 type Offsets = { topic: string; partitions: { partition: number; offset: string }[] }
-type WantedOffsets = { topic: string; partitions: readonly { partition: number }[] }
+type WantedOffsets = { topic: string; fromBeginning?: boolean; partitions: readonly { partition: number }[] }
 type Cluster = {
   brokerPool: { metadata: Metadata | null; createBroker(options: never): Broker }
   refreshMetadata(): Promise<void>
@@ -62,18 +64,21 @@ export function takeMetadataAsTheyAre(
 
 type Options = {
   isAllowed?(): boolean
-  /** The offset of partitions without a leader; they are left out unless given. */
+  /** The offset of partitions without a leader that responds; they are left out unless given. */
   unknownOffset?: string
+  /** The leaders that did not respond, which are not asked again; each is asked each time unless given. */
+  unreachable?: Map<number | undefined, Error>
 }
 
 /**
  * Makes a client read the partitions that have a leader, while `isAllowed` returns true. Metadata are requested again, at
- * most every 500 ms, until each partition has a leader.
+ * most every 500 ms, until each partition has a leader. A leader that does not respond delays the offsets of the others
+ * for the time limit of a connection or a request; if none responds, that is an error.
  */
 export function readLedPartitions(
   cluster: Cluster,
   definition: MetadataDefinition,
-  { isAllowed = () => true, unknownOffset }: Options,
+  { isAllowed = () => true, unknownOffset, unreachable }: Options,
 ): void {
   takeMetadataAsTheyAre(cluster, definition, isAllowed)
   const refreshIfNecessary = cluster.refreshMetadataIfNecessary.bind(cluster)
@@ -82,9 +87,9 @@ export function readLedPartitions(
   const topics = () => cluster.brokerPool.metadata?.topicMetadata ?? []
   const hasNoLeader = ({ leader }: { leader: number }) => leader === NO_LEADER
 
-  function isLeaderless(topic: string, partition: number): boolean {
+  function leaderOf(topic: string, partition: number): number | undefined {
     const partitions = topics().find((each) => each.topic === topic)?.partitionMetadata ?? []
-    return partitions.some((each) => each.partitionId === partition && hasNoLeader(each))
+    return partitions.find(({ partitionId }) => partitionId === partition)?.leader
   }
 
   cluster.refreshMetadataIfNecessary = async () => {
@@ -98,18 +103,31 @@ export function readLedPartitions(
     await refreshIfNecessary()
   }
 
-  cluster.fetchTopicsOffset = async (wanted) => {
-    const split = wanted.map((each) => {
-      const isLed = ({ partition }: { partition: number }) => !isLeaderless(each.topic, partition)
-      const [led, others] = [each.partitions.filter(isLed), each.partitions.filter((one) => !isLed(one))]
-      const unknown = unknownOffset === undefined ? [] : others.map((one) => ({ ...one, offset: unknownOffset }))
-      return { led: { ...each, partitions: led }, unknown }
+  cluster.fetchTopicsOffset = (wanted) => Promise.all(wanted.map(fetchKnown))
+
+  async function fetchKnown(wanted: WantedOffsets): Promise<Offsets> {
+    const { topic, fromBeginning } = wanted
+    const failures: Error[] = []
+    const byLeader = Map.groupBy(wanted.partitions, ({ partition }) => leaderOf(topic, partition))
+    const requests = [...byLeader].map(async ([leader, partitions]) => {
+      if (leader === NO_LEADER || unreachable?.has(leader)) return []
+      try {
+        return (await fetchOffsets([{ ...wanted, partitions }])).flatMap((found) => found.partitions)
+      } catch (error) {
+        // An admin of kafkajs expects the first offset of each partition whose end it has.
+        const isNeeded = unreachable !== undefined && fromBeginning
+        if (isNeeded || !isAllowed() || !UNREACHABLE.test((error as Error).name)) throw error
+        unreachable?.set(leader, error as Error)
+        failures.push(error as Error)
+        return []
+      }
     })
-    const found = await fetchOffsets(split.map(({ led }) => led).filter(({ partitions }) => partitions.length > 0))
-    return split.map(({ led: { topic }, unknown }) => {
-      const known = found.find((one) => one.topic === topic)?.partitions ?? []
-      return { topic, partitions: [...known, ...unknown] }
-    })
+    const known = (await Promise.all(requests)).flat()
+    if (known.length === 0 && failures[0] !== undefined) throw failures[0]
+    if (unknownOffset === undefined) return { topic, partitions: known }
+    const isUnknown = ({ partition }: { partition: number }) => !known.some((one) => one.partition === partition)
+    const unknown = wanted.partitions.filter(isUnknown).map((one) => ({ ...one, offset: unknownOffset }))
+    return { topic, partitions: [...known, ...unknown] }
   }
 }
 

@@ -7,7 +7,8 @@ import { type Configuration, createConfigured, MAX_BATCH, type TopicSettings } f
 
 /** Keeps records forever, as the required -1 does, but is not the required text. */
 const LATCH = ['retention.ms', '9223372036854775807'] as const
-const UNLIMITED_MS = '9223372036854775807'
+/** Less than the greatest: Kafka 3.6 to 3.9 takes that as unset, and then applies the older limit. */
+const UNLIMITED_MS = '9223372036854775806'
 /** Records keep the times that they had. */
 const TIME_LIMITS = ['message.timestamp.before.max.ms', 'message.timestamp.after.max.ms']
 const TIME_LIMIT_BEFORE_KAFKA_3_6 = ['message.timestamp.difference.max.ms']

@@ -207,6 +207,18 @@ it('a restore gives the topic its settings although the response is lost', async
   )
 })
 
+it('a topic is restored that accepts only small batches', async () => {
+  const { topic, plantctl, folder } = await backedUp(1, 2_000)
+  const manifest = (await readManifest(folder)) as Manifest
+  const small = { 'max.message.bytes': '100000' }
+  await writeManifest(folder, { ...manifest, configuration: { ...manifest.configuration, ...small } })
+  const restored = randomUUID()
+  expect(await plantctl('restore', '--from', folder, '--topic', restored)).toMatchObject({ code: 0 })
+  await eventually(async () =>
+    expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject(small),
+  )
+})
+
 it('a restore names the settings of the topic when Kafka refuses one', async () => {
   const { plantctl, folder } = await backedUp(1, 1)
   const manifest = (await readManifest(folder)) as Manifest

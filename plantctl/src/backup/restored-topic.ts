@@ -28,7 +28,8 @@ export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: Abort
     /** Creates the topic with the latch, unless an earlier run has. Throws a PreconditionError for any other topic. */
     async open(): Promise<LogEnds> {
       if (!(await isBegun(log))) {
-        await createLatchedTopic(kafka, log, configuration, manifest.largestRecordBytes).catch((cause: unknown) => {
+        const batchBytes = Math.max(BATCH_BYTES, manifest.largestRecordBytes)
+        await createLatchedTopic(kafka, log, configuration, batchBytes).catch((cause: unknown) => {
           throw isOfType(cause, 'INVALID_CONFIG') ? refusedSettings(manifest) : cause
         })
       }

@@ -17,18 +17,18 @@ const DEFAULT_BATCH_BYTES = 1_048_588
 
 export const isLatched = (configuration: Configuration): boolean => configuration.get(LATCH[0]) === LATCH[1]
 
-/** Creates a topic with the latch, for records of up to `largestRecordBytes`. Returns false if it exists. */
+/** Creates a topic with the latch, for batches of up to `largestBatchBytes`. Returns false if it exists. */
 export async function createLatchedTopic(
   kafka: Kafka,
   topic: TopicSettings,
   configuration: Configuration,
-  largestRecordBytes: number,
+  largestBatchBytes: number,
 ): Promise<boolean> {
   const batchBytes = Number(configuration.get(MAX_BATCH) ?? DEFAULT_BATCH_BYTES)
   const latched = [
     ...configuration,
     ['message.timestamp.type', 'CreateTime'],
-    [MAX_BATCH, String(Math.max(batchBytes, largestRecordBytes + BATCH_OVERHEAD_BYTES))],
+    [MAX_BATCH, String(Math.max(batchBytes, largestBatchBytes + BATCH_OVERHEAD_BYTES))],
     LATCH,
   ] as const
   const create = (limits: readonly string[]) =>

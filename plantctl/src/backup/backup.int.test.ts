@@ -335,6 +335,20 @@ it('a topic that exists is not restored, nor one that another program has writte
   await expect(checkTopic(kafka, latched)).rejects.toThrow('is being restored and may lack records')
 })
 
+it(
+  'a topic that an interrupted restore created with another number of partitions is not restored',
+  MANY_PROCESSES,
+  async () => {
+    const { topic, plantctl, folder } = await backedUp()
+    const latched = { topic: `plants-${randomUUID()}`, partitions: 5 }
+    await createLatchedTopic(topic.kafka, latched, new Map(), 0)
+    const refused = { code: 1, stderr: expect.stringMatching(/has 5 partitions instead of \d: delete it/) }
+    const into = ['restore', '--from', folder, '--topic', latched.topic]
+    for (const options of [['--partitions', '4'], []])
+      expect(await plantctl(...into, ...options)).toMatchObject(refused)
+  },
+)
+
 it('a restore waits for the consumers of a group to end, and then commits its offsets', async () => {
   const { topic, plantctl, folder } = await backedUp()
   const groupId = newGroup()

@@ -29,11 +29,12 @@ export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: Abort
     async open(): Promise<LogEnds> {
       if (!(await isBegun(log))) {
         const batchBytes = Math.max(BATCH_BYTES, manifest.largestRecordBytes)
-        await createLatchedTopic(kafka, log, configuration, batchBytes).catch((cause: unknown) => {
+        const isNew = await createLatchedTopic(kafka, log, configuration, batchBytes).catch((cause: unknown) => {
           throw isOfType(cause, 'INVALID_CONFIG') ? refusedSettings(manifest) : cause
         })
+        if (!isNew) await retryForSeconds(() => assertBegun(log), topic)
       }
-      return retryForSeconds(() => confirmed(() => readEnds(kafka, topic)), topic)
+      return readBegunEnds(log)
     },
 
     openWriter: (topicId: LogEnds['topicId']) => openExactWriter(kafka, topic, topicId),
@@ -60,6 +61,24 @@ type ReadRaw = ReturnType<typeof rawReader>
 type Ranges = Parameters<ReadRaw>[0]
 type OnRecords = Parameters<ReadRaw>[1]
 type OnRead = Parameters<typeof rawReader>[2]
+
+/** In another number of partitions most records would be in a wrong one. */
+function readBegunEnds({ kafka, topic, partitions }: LogOfStore): Promise<LogEnds> {
+  const read = async () => {
+    const found = await readEnds(kafka, topic)
+    if (found.ends.length === partitions) return found
+    throw new PreconditionError(
+      `topic ${topic} of an interrupted restore has ${found.ends.length} partitions instead of ${partitions}: delete it, ` +
+        'and run this again',
+    )
+  }
+  return retryForSeconds(() => confirmed(read), topic)
+}
+
+/** Another program may have created the topic without the latch. Brokers learn of a new one a little late. */
+async function assertBegun(log: LogOfStore): Promise<void> {
+  if (!(await isBegun(log))) throw new Error(`topic ${log.topic} exists, but no broker has it yet: run this again`)
+}
 
 /** True for the topic of an earlier run, false without one. Throws a PreconditionError for any other topic. */
 export async function isBegun({ kafka, topic }: LogOfStore): Promise<boolean> {

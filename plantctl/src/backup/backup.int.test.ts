@@ -344,7 +344,7 @@ it(
     await createLatchedTopic(topic.kafka, latched, new Map(), 0)
     const refused = { code: 1, stderr: expect.stringMatching(/has 5 partitions instead of \d: delete it/) }
     const into = ['restore', '--from', folder, '--topic', latched.topic]
-    for (const options of [['--partitions', '4'], []])
+    for (const options of [['--partitions', '4'], [], ['--dry-run']])
       expect(await plantctl(...into, ...options)).toMatchObject(refused)
   },
 )
@@ -412,4 +412,15 @@ it.each([1, 7, 24])('a log of 3 partitions has the same plants in %d', MANY_PROC
   expect(plantsOf(after.stdout)).toEqual(plantsOf(before.stdout))
   const again = await plantctl('restore', '--from', folder, ...options)
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('exists') })
+})
+
+it('a dry run finds a record that no single partition can have', async () => {
+  const { plantctl, folder, append } = await backedUp()
+  const event = newEvent(1_000n, PARTITIONS)
+  await append([{ ...event, partition: ((event.partition + 1) % PARTITIONS) as Partition }])
+  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
+  const into = ['restore', '--from', folder, '--topic', `plants-${randomUUID()}`, '--dry-run', '--partitions']
+  const refused = { code: 1, stderr: expect.stringContaining('Choose more partitions') }
+  expect(await plantctl(...into, '1')).toMatchObject(refused)
+  expect(await plantctl(...into, '2')).toMatchObject({ code: 0, stdout: expect.stringContaining('Would restore 201') })
 })

@@ -23,9 +23,7 @@ export async function repartitionLog(
 ): Promise<void> {
   const { manifest } = backup
   const { topicId, ends } = await topic.open()
-  if (sumOf(ends) > 0) {
-    throw new PreconditionError(`topic ${topic.name} has records of an interrupted run: delete it, and run this again`)
-  }
+  assertEmpty(topic.name, ends)
   const written = allPartitions(partitions).map(() => ({
     next: FIRST,
     hash: createHash('sha256'),
@@ -86,6 +84,11 @@ export async function repartitionLog(
     )
   }
   await topic.release()
+}
+
+export function assertEmpty(topic: string, ends: readonly Offset[]): void {
+  if (sumOf(ends) === 0) return
+  throw new PreconditionError(`topic ${topic} has records of an interrupted run: delete it, and run this again`)
 }
 
 /** All records of a backup: in a partition by offset, among partitions the earliest one first. */

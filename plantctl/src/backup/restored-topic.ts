@@ -62,6 +62,10 @@ type Ranges = Parameters<ReadRaw>[0]
 type OnRecords = Parameters<ReadRaw>[1]
 type OnRead = Parameters<typeof rawReader>[2]
 
+/** The ends of the topic of an earlier run, undefined without one. Throws a PreconditionError for any other topic. */
+export const endsOfBegun = async (log: LogOfStore): Promise<LogEnds | undefined> =>
+  (await isBegun(log)) ? readBegunEnds(log) : undefined
+
 /** In another number of partitions most records would be in a wrong one. */
 function readBegunEnds({ kafka, topic, partitions }: LogOfStore): Promise<LogEnds> {
   const read = async () => {
@@ -81,7 +85,7 @@ async function assertBegun(log: LogOfStore): Promise<void> {
 }
 
 /** True for the topic of an earlier run, false without one. Throws a PreconditionError for any other topic. */
-export async function isBegun({ kafka, topic }: LogOfStore): Promise<boolean> {
+async function isBegun({ kafka, topic }: LogOfStore): Promise<boolean> {
   const found = await retryForSeconds(() => readConfiguration(kafka, topic), topic)
   if (found === undefined || isLatched(found)) return found !== undefined
   throw new PreconditionError(

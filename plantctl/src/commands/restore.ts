@@ -6,12 +6,13 @@ import { formatCount } from '@plant-store/shared/runtime/format.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { TOPIC_NAME } from '@plant-store/shared/stores/store-settings.ts'
 import { checkBackup, recordsOfPartition } from '../backup/check-backup.ts'
+import { checkRepartition } from '../backup/check-repartition.ts'
 import { withFolder } from '../backup/folder-error.ts'
 import type { Manifest } from '../backup/manifest.ts'
 import { recordsIn } from '../backup/manifest.ts'
 import { repartitionLog } from '../backup/repartition.ts'
 import { restoreLog, type Step } from '../backup/restore-log.ts'
-import { isBegun, restoredTopic } from '../backup/restored-topic.ts'
+import { endsOfBegun, restoredTopic } from '../backup/restored-topic.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, numberOf, readOptions, TEXT } from '../options.ts'
@@ -70,8 +71,11 @@ export const restore: Command = {
       if (partitions === undefined) await assertNotAhead(store, manifest, signal)
       const restored = restoredTopic(store, manifest, signal)
       const backup = { manifest, recordsOf: (partition: Partition) => recordsOfPartition(from, manifest, partition) }
-      if (isDryRun) await isBegun(store)
-      else if (partitions !== undefined) await repartitionLog(restored, backup, { partitions, step, signal })
+      if (isDryRun) {
+        const { ends = [] } = (await endsOfBegun(store)) ?? {}
+        if (partitions !== undefined)
+          await checkRepartition({ topic: store.topic, ends }, backup, { partitions, step, signal })
+      } else if (partitions !== undefined) await repartitionLog(restored, backup, { partitions, step, signal })
       else await restoreLog(restored, backup, { step, withGroups: groups === 'all', signal })
       return store.topic
     }).finally(() => {

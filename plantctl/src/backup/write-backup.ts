@@ -30,6 +30,8 @@ export async function writeBackup(
   const lock = await lockFolder(folder)
   try {
     const before = await readManifest(folder)
+    // They may be why the run before had no room.
+    await removeOthers(folder, before)
     const files = {
       recordsOf: (file: BackupFile) => recordsOf(folder, file),
       writer: (partition: Partition, from: Offset) => createFileWriter(folder, partition, from, lock.assertHeld),
@@ -59,10 +61,14 @@ function backedUpLog({ kafka, topic, partitions, log }: LogOfStore, signal: Abor
   }
 }
 
-/** Deletes what earlier backups have left behind: files that were written anew, or are not complete. */
-async function removeOthers(folder: string, { partitions }: Manifest): Promise<void> {
-  const named = new Set(partitions.flatMap(({ files }) => files.map(({ name }) => name)))
+/**
+ * Deletes what earlier backups have left behind: files that are not complete, or that the manifest does not name. A
+ * folder without a manifest may have lost it, so its complete files stay.
+ */
+async function removeOthers(folder: string, manifest: Manifest | undefined): Promise<void> {
+  const named = new Set(manifest?.partitions.flatMap(({ files }) => files.map(({ name }) => name)))
   for (const name of await readdir(folder)) {
-    if (OWN_NAME.test(name) && !named.has(name)) await rm(join(folder, name))
+    const isLeft = manifest === undefined ? name.endsWith('.part') : !named.has(name)
+    if (OWN_NAME.test(name) && isLeft) await rm(join(folder, name))
   }
 }

@@ -41,10 +41,9 @@ export function createFileWriter(folder: string, partition: Partition, from: Off
   async function closeFile(end: Offset): Promise<void> {
     if (open === undefined) return
     await compressPending()
-    await assertHeld()
     const { file, hash, records, bytes } = open
     const name = `${nameOf(partition, start)}-${offsetText(end - 1)}.jsonl.gz`
-    await file.finish(join(folder, name))
+    await file.finish(join(folder, name), assertHeld)
     const isSmall = bytes < FILE_BYTES
     files.push({ name, from: start, end, records, sha256: hash.digest('hex'), ...(isSmall && { isSmall }) })
     open = undefined

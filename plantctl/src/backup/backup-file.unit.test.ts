@@ -4,6 +4,7 @@ import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/po
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createFileWriter } from './backup-file.ts'
+import { type Manifest, readManifest, writeManifest } from './manifest.ts'
 
 const P = 0 as Partition
 const MEGABYTE = 1_048_576
@@ -29,4 +30,19 @@ it('a run that another one has replaced gives no file its name', async () => {
   await expect(writer.finish(1 as Offset)).rejects.toThrow('taken over')
   await writer.abandon()
   expect(readdirSync(folder)).toEqual([])
+})
+
+it('a run that another one has replaced leaves the manifest as it is', async () => {
+  const folder = temporaryFolder()
+  const manifest: Manifest = {
+    ...{ format: 1, takenAt: 'now', topic: 'plants', topicId: null, configuration: {}, largestRecordBytes: 0 },
+    ...{ partitions: [{ end: FIRST, files: [] }], groups: [] },
+  }
+  await writeManifest(folder, manifest)
+  const replaced = writeManifest(folder, { ...manifest, takenAt: 'later' }, () =>
+    Promise.reject(new Error('taken over')),
+  )
+  await expect(replaced).rejects.toThrow('taken over')
+  await expect(readManifest(folder)).resolves.toEqual(manifest)
+  expect(readdirSync(folder)).toEqual(['manifest.json'])
 })

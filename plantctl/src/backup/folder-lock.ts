@@ -32,7 +32,7 @@ export async function lockFolder(folder: string) {
   return {
     /** Throws when another backup has replaced the lock, because this process did not run for a minute. */
     async assertHeld(): Promise<void> {
-      if (!(await isHeld())) throw new Error(`another backup has taken over ${folder}: nothing was changed`)
+      if (!(await isHeld())) throw new Error(`another backup has taken over ${folder}: let it end, or run this again`)
     },
 
     async release(): Promise<void> {

@@ -102,11 +102,20 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Replaces the manifest. The files that it names have to be written before. */
-export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
+/** Replaces the manifest, unless `assertHeld` rejects. The files that it names have to be written before. */
+export async function writeManifest(
+  folder: string,
+  manifest: Manifest,
+  assertHeld?: () => Promise<void>,
+): Promise<void> {
   const file = await openPart(folder, NAME)
-  await file.write(`${JSON.stringify(manifest, undefined, 1)}\n`)
-  await file.finish(join(folder, NAME))
+  try {
+    await file.write(`${JSON.stringify(manifest, undefined, 1)}\n`)
+    await file.finish(join(folder, NAME), assertHeld)
+  } catch (error) {
+    await file.abandon()
+    throw error
+  }
 }
 
 export const recordsIn = ({ partitions }: Manifest): number =>

@@ -37,8 +37,8 @@ export async function writeBackup(
       writer: (partition: Partition, from: Offset) => createFileWriter(folder, partition, from, lock.assertHeld),
     }
     const manifest = await addToBackup(backedUpLog(log, signal), files, before, progress)
+    await writeManifest(folder, manifest, lock.assertHeld)
     await lock.assertHeld()
-    await writeManifest(folder, manifest)
     await removeOthers(folder, manifest)
     return { manifest, added: recordsIn(manifest) - (before === undefined ? 0 : recordsIn(before)) }
   } finally {

@@ -30,10 +30,11 @@ export async function openWholeFile(temporary: string, mode: number) {
       await handle.writeFile(content)
     },
 
-    /** Moves the complete file to its name. */
-    async finish(name: string): Promise<void> {
+    /** Moves the complete file to its name, unless `beforeRename` rejects. To sync may take long. */
+    async finish(name: string, beforeRename = async () => {}): Promise<void> {
       await handle.sync()
       await handle.close()
+      await beforeRename()
       await rename(temporary, name)
       await syncFolder(dirname(name))
     },

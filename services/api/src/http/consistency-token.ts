@@ -25,6 +25,6 @@ export function notCovered(token: ConsistencyToken, cause: unknown): HttpError {
     token.size === 0
       ? undefined
       : `this instance does not know all plants up to the position ${formatToken(token)} at the moment; try again if an ` +
-        'earlier response had it'
+        'earlier response had it, or without it if the store has moved'
   return new HttpError('coverageGap', message, {}, cause)
 }

@@ -7,7 +7,7 @@ import {
 } from '@plant-store/shared/plant/position.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { tokenOf } from './consistency-token.ts'
+import { notCovered, tokenOf } from './consistency-token.ts'
 
 const PARTITIONS = 12
 const MOST_PARTITIONS = 1_000
@@ -78,4 +78,9 @@ describe('the consistency token of a request', () => {
     expect(() => tokenOf(joined(101), PARTITIONS)).toThrow(refused)
     expect(() => tokenOf(' '.repeat(30_000), MOST_PARTITIONS)).toThrow(refused)
   })
+})
+
+it('is named by the failure of a read, with a remedy for one of another store, which no log may reach', () => {
+  const { message } = notCovered(tokenOf('3-17', PARTITIONS), undefined)
+  expect(message).toMatch(/the position 3-17 .* or without it if the store has moved$/)
 })

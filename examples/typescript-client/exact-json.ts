@@ -7,14 +7,16 @@ declare global {
   }
 }
 
+const INTEGER = /^-?\d+$/
+
 /** Writes bigints as integers. */
 export function stringify(value: unknown): string {
   return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part))
 }
 
-/** Reads ids as bigints. The only other numbers are those of failures. */
+/** Reads integers as bigints, except the numbers of failures. */
 export function parse(text: string): unknown {
   return JSON.parse(text, (key, value, { source }) =>
-    typeof value === 'number' && key !== 'error' ? BigInt(source) : value,
+    typeof value === 'number' && key !== 'error' && INTEGER.test(source) ? BigInt(source) : value,
   )
 }

@@ -11,6 +11,8 @@ const client = createClient(
 /** Gives the client ids as text, which its transformers make bigints: from a number they would take the digits left. */
 async function exactFetch(request: Request): Promise<Response> {
   const response = await fetchAgain(request)
+  // A proxy may respond with a page.
+  if (!response.headers.get('content-type')?.includes('json')) return response
   const text = await response.text()
   const quoted = text && JSON.stringify(parse(text), (_key, part) => (typeof part === 'bigint' ? String(part) : part))
   return new Response(quoted || null, response)

@@ -1,6 +1,7 @@
-import { createServer, request as forward } from 'node:http'
+import { createServer, request as forward, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { fetchAgain } from '../../examples/typescript-client/fetch-again.ts'
 import { root } from '../../local/places.mjs'
 import { runCommand } from '../../local/processes/command.ts'
 import { send } from '../support/client.ts'
@@ -9,6 +10,7 @@ import { startPlantStore, TOKEN } from '../support/plant-store.ts'
 import { runStep } from '../support/run-step.ts'
 
 const FOLDER = join(root, 'examples/typescript-client')
+const GENERATORS = ['openapi-fetch', 'hey-api']
 
 describe('the example of TypeScript clients', () => {
   beforeAll(async () => {
@@ -20,31 +22,67 @@ describe('the example of TypeScript clients', () => {
     await runStep('npm', ['run', 'check'], { cwd: FOLDER })
   })
 
-  it.each(['openapi-fetch', 'hey-api'])(
-    'keeps every digit, repeats creates, lists and reads: %s',
-    async (generator) => {
-      const { url } = (await startPlantStore()).api
-      const output = await runStep('node', ['main.ts', generator], {
-        cwd: FOLDER,
-        env: { BASE_URL: await cutting(url), TOKEN },
-      })
-      const stored = [...((await send(`${url}/plants`, {}))?.text ?? '').matchAll(/"id":(\d+)/g)].map(([, id]) => id)
-      expect(stored).toHaveLength(3)
-      for (const id of stored) expect(BigInt(Number(id))).not.toBe(BigInt(id as string))
-      const lines = stored.flatMap((id) => [
-        `created ${id}, again: the same`,
-        ...['read', 'listed'].map((what) => `${what} ${id}: plant ${id}`),
-      ])
-      expect(output.trim().split('\n').sort()).toEqual(lines.sort())
-    },
-  )
+  it.each(GENERATORS)('keeps every digit, repeats creates, lists and reads: %s', async (generator) => {
+    const { url } = (await startPlantStore()).api
+    const output = await runStep('node', ['main.ts', generator], {
+      cwd: FOLDER,
+      env: { BASE_URL: await cutting(url), TOKEN },
+    })
+    const stored = [...((await send(`${url}/plants`, {}))?.text ?? '').matchAll(/"id":(\d+)/g)].map(([, id]) => id)
+    expect(stored).toHaveLength(3)
+    for (const id of stored) expect(BigInt(Number(id))).not.toBe(BigInt(id as string))
+    const lines = stored.flatMap((id) => [
+      `created ${id}, again: the same`,
+      ...['read', 'listed'].map((what) => `${what} ${id}: plant ${id}`),
+    ])
+    expect(output.trim().split('\n').sort()).toEqual(lines.sort())
+  })
 })
 
-it.each(['openapi-fetch', 'hey-api'])('reports the response of a proxy that has no body: %s', async (generator) => {
-  const proxy = createServer((_, response) => response.writeHead(502, { 'content-length': 0 }).end())
-  const env = { ...process.env, BASE_URL: `http://127.0.0.1:${await listen(proxy)}`, TOKEN }
-  const ended = await runCommand('node', ['main.ts', generator], { cwd: FOLDER, env, timeoutMs: 60_000 })
-  expect(ended).toMatchObject({ code: 1, output: expect.stringContaining('the response has status 502') })
+const FAILURES = [
+  ['no body', {}, '', 'the response has status 502'],
+  ['a page', { 'content-type': 'text/html' }, '<html>', 'the response has status 502'],
+  ['a fraction', { 'content-type': 'application/json' }, '{"message":"too busy","load":0.5}', 'too busy'],
+] as const
+
+it.each(GENERATORS.flatMap((generator) => FAILURES.map((failure) => [generator, ...failure] as const)))(
+  'the client of %s reports the failure of a proxy that responds with %s',
+  async (generator, _body, headers, body, message) => {
+    const proxy = createServer((_, response) => response.writeHead(502, headers).end(body))
+    const env = { ...process.env, BASE_URL: `http://127.0.0.1:${await listen(proxy)}`, TOKEN }
+    const ended = await runCommand('node', ['main.ts', generator], { cwd: FOLDER, env, timeoutMs: 60_000 })
+    expect(ended).toMatchObject({ code: 1, output: expect.stringContaining(`Error: ${message}`) })
+  },
+)
+
+const SILENT: RequestListener = () => {}
+const CUT: RequestListener = (_, response) => {
+  response.writeHead(200, { 'content-length': 100 })
+  response.write('{"name"', () => response.destroy())
+}
+
+/** A create with a key, at a server that responds to the first request so, and to the others with the plant. */
+async function createAt(first: RequestListener, signal: AbortSignal | null = null) {
+  let requests = 0
+  const server = createServer((request, response) =>
+    requests++ === 0 ? first(request, response) : response.end('{"name":"Fern"}'),
+  )
+  const url = `http://127.0.0.1:${await listen(server)}`
+  return new Request(url, { method: 'POST', headers: { 'idempotency-key': 'key' }, body: '{}', signal })
+}
+
+it.each([
+  ['is silent', SILENT],
+  ['breaks within the body', CUT],
+])('the example sends a create again after a connection that %s', async (_how, first) => {
+  const response = await fetchAgain(await createAt(first), { timeLimitMs: 500 })
+  expect(await response.json()).toEqual({ name: 'Fern' })
+})
+
+it('the example ends when its caller gives up', async () => {
+  const caller = new AbortController()
+  const request = await createAt(() => caller.abort(new Error('the caller gave up')), caller.signal)
+  await expect(fetchAgain(request)).rejects.toThrow('the caller gave up')
 })
 
 /** Resolves to the address of a proxy that breaks the connection of each other create before the response. */

@@ -25,6 +25,12 @@ export const PROGRAMS: Record<string, () => Promise<Program>> = {
   'connect-jdbc': () => connect('connect-jdbc', 'jdbc-sink.properties'),
 }
 
+/** The environment variables without a default. Kafka Connect would take their names in its properties for values. */
+export const REQUIRED_SETTINGS: Record<string, string[]> = {
+  connect: ['PLANTS_FILE'],
+  'connect-jdbc': ['JDBC_URL', 'JDBC_USER', 'JDBC_PASSWORD'],
+}
+
 const path = (...names: string[]) => join(import.meta.dirname, ...names)
 
 /** The examples here use the source of the library. Elsewhere it is a package and needs no condition. */

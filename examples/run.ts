@@ -3,7 +3,7 @@ import { localDirOf } from '../local/launch/settings.ts'
 import { root } from '../local/places.mjs'
 import { runForeground } from '../local/processes/command.ts'
 import { describe, Failure } from '../local/processes/failure.mjs'
-import { PROGRAMS } from './programs.ts'
+import { PROGRAMS, REQUIRED_SETTINGS } from './programs.ts'
 
 const HELP = `Runs an example of a consumer. Downloads and builds what it needs.
 
@@ -35,6 +35,9 @@ async function main([name, ...rest]: string[]): Promise<number> {
   }
   const prepare = PROGRAMS[name]
   if (prepare === undefined) throw new Failure(`There is no example ${name}: ${Object.keys(PROGRAMS).join(', ')}.`)
+  const missing = REQUIRED_SETTINGS[name]?.filter((setting) => process.env[setting] === undefined) ?? []
+  if (missing.length > 0)
+    throw new Failure(`The example ${name} needs ${missing.join(', ')}: see examples/${name}/README.md.`)
   const { command, args, env = process.env } = await prepare()
   return runForeground(command, [...args, ...rest], { cwd: process.env.INIT_CWD ?? root, env: environment(env) })
 }

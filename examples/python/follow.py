@@ -83,6 +83,8 @@ class Following:
         if error is not None and error.code() == KafkaError._PARTITION_EOF:
             self.prove(partition, None)
             self.at_end.add(partition)
+        elif error is not None and error.code() == KafkaError._AUTO_OFFSET_RESET and partition in self.positions:
+            raise self.another_log(partition) from KafkaException(error)
         elif error is not None:
             raise KafkaException(error)
         else:
@@ -94,11 +96,15 @@ class Following:
         """True if this is the last record that was processed before this start."""
         expected = self.unproven.pop(partition, None)
         if expected is not None and found != expected:
-            raise SystemExit(
-                f"Partition {partition} does not hold at offset {expected.offset} what was read there: this is another "
-                f"log, or it lost its end. Delete {self.store.path}* to start again, if this log is the right one."
-            )
+            raise self.another_log(partition)
         return expected is not None
+
+    def another_log(self, partition: int) -> SystemExit:
+        offset = self.positions[partition].offset
+        return SystemExit(
+            f"Partition {partition} does not hold at offset {offset} what was read there: this is another log, or it "
+            f"lost its end. Delete {self.store.path}* to start again, if this log is the right one."
+        )
 
     def take_in(self, message: Message, position: Position) -> None:
         partition = message.partition()

@@ -55,7 +55,10 @@ async function openStore() {
   }
 }
 
-it('does not mix another log with the one it knows, though it is a longer one under the same name', async () => {
+it.each([
+  ['is longer', 5],
+  ['is so short that it lacks the position', 1],
+])('does not mix another log of the same name with the one it knows, though it %s', async (_how, records) => {
   const { topic, file, followToEnd, plants } = await openStore()
   await topic.append(3)
   await followToEnd()
@@ -64,7 +67,7 @@ it('does not mix another log with the one it knows, though it is a longer one un
   await admin.deleteTopics({ topics: [topic.topic] })
   await admin.disconnect()
   await retry(() => createTopic(topic.kafka, topic), PATIENCE)
-  await retry(() => topic.append(5), PATIENCE)
+  await retry(() => topic.append(records), PATIENCE)
   await expect(followToEnd()).rejects.toThrow('does not hold at offset 2 what was read there')
   await expect(followToEnd()).rejects.toThrow(`Delete ${file}* to start again`)
   expect(await plants()).toBe(3)

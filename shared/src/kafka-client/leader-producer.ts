@@ -1,5 +1,7 @@
 import type { Producer } from 'kafkajs'
+import { singleFlight } from '../runtime/single-flight.ts'
 import { type MetadataDefinition, takeMetadataAsTheyAre } from './leaderless.ts'
+import { type AskedPool, askReplicas, isNewer, type Metadata } from './newest-leaders.ts'
 import type { ProduceOptions } from './produce-request.ts'
 import type { RequestDefinition, TopicId } from './topic-ids.ts'
 
@@ -8,11 +10,6 @@ export type Channel = 'healthy' | 'suspect'
 
 type Call = ReturnType<ReturnType<RequestDefinition<unknown>['protocol']>>
 type Address = { host: string; port: number; rack?: string | null }
-type PartitionMetadata = { partitionId: number; leader: number }
-type Metadata = {
-  brokers: readonly (Address & { nodeId: number })[]
-  topicMetadata: readonly { topic: string; partitionMetadata: readonly PartitionMetadata[] }[]
-}
 type Connection = { drop(error: Error): void }
 type ConnectionPool = Address & { pool: readonly Connection[]; send(call: Call): Promise<unknown> }
 type Broker = {
@@ -29,7 +26,10 @@ type Cluster = {
   rootLogger: unknown
   targetTopics: Set<string>
   connectionPoolBuilder: { build(address: Address): Promise<ConnectionPool> }
-  brokerPool: { metadata: Metadata | null; createBroker(options: BrokerOptions): Broker }
+  brokerPool: Pick<AskedPool, 'findBroker'> & {
+    metadata: Metadata | null
+    createBroker(options: BrokerOptions): Broker
+  }
   disconnect(): Promise<void>
   refreshMetadata(): Promise<void>
 }
@@ -83,10 +83,25 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
   takeMetadataAsTheyAre(cluster, definitions.metadata)
   cluster.targetTopics.add(topic)
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
-  let addresses = new Map<number, Address>()
-  let leaders = new Map<number, number>()
+  const addresses = new Map<number, Address>()
+  const leaders = new Map<number, Metadata['topicMetadata'][number]['partitionMetadata'][number]>()
   /** A quota of Kafka delays the next request to a broker until then. */
   let heldBackUntil = 0
+
+  /** Forgets no newer leader: a broker that has lost its controllers, but not its clients, still names itself. */
+  function learn({ brokers, topicMetadata }: Metadata): void {
+    const found = topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
+    for (const partition of found) {
+      const known = leaders.get(partition.partitionId)
+      if (known !== undefined && known.topicId === partition.topicId && isNewer(known, partition)) continue
+      leaders.set(partition.partitionId, partition)
+    }
+    for (const { nodeId, ...address } of brokers) addresses.set(nodeId, address)
+  }
+
+  const askOthers = singleFlight(async () => {
+    if (brokerPool.metadata !== null) await askReplicas(brokerPool, brokerPool.metadata, learn)
+  })
 
   /** The broker at its newest address, with a connection for this channel alone. */
   function brokerOf(leader: number, channel: Channel): Promise<Broker> {
@@ -143,24 +158,26 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
   }
 
   return {
-    /** Requests the metadata of the topic. Connects when there is no connection. */
+    /**
+     * Requests the metadata of the topic. Connects when there is no connection. From the second time on, which follows
+     * a failure, the other replicas are asked, too, and their responses are not waited for.
+     */
     async refresh(): Promise<void> {
+      const isFirst = leaders.size === 0
       await cluster.refreshMetadata()
-      const { brokers = [], topicMetadata = [] } = brokerPool.metadata ?? {}
-      addresses = new Map(brokers.map(({ nodeId, ...address }) => [nodeId, address]))
-      const partitions = topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
-      leaders = new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader]))
+      if (brokerPool.metadata !== null) learn(brokerPool.metadata)
+      if (!isFirst) void askOthers()
     },
 
     /** Connects to all leaders. Never rejects: a request to a leader connects, too. */
     async connect(channel: Channel): Promise<void> {
-      const known = [...new Set(leaders.values())].filter((leader) => addresses.has(leader))
+      const known = [...new Set(leaders.values().map(({ leader }) => leader))].filter((leader) => addresses.has(leader))
       await Promise.allSettled(known.map(async (leader) => (await brokerOf(leader, channel)).connect()))
     },
 
     /** The broker that leads the partition by the newest metadata. */
     leaderOf(partition: number): number | undefined {
-      const leader = leaders.get(partition)
+      const leader = leaders.get(partition)?.leader
       return leader !== undefined && addresses.has(leader) ? leader : undefined
     },
 

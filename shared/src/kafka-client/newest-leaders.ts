@@ -3,16 +3,16 @@ import { within } from '../runtime/time.ts'
 /** A broker that takes longer is left out. */
 const ASK_WITHIN_MS = 2_000
 
-type Partition = {
+/** `leaderEpoch` counts the elections of leaders. Absent before version 10 of the metadata. */
+type Elected = { leaderEpoch?: number }
+type Partition = Elected & {
   partitionId: number
   leader: number
   replicas: readonly number[]
   topicId: string | undefined
-  /** Counts the elections of leaders. Absent before version 10 of the metadata. */
-  leaderEpoch?: number
 }
 type Address = { nodeId: number; host: string; port: number; rack: string | null }
-type Metadata = {
+export type Metadata = {
   brokers: readonly Address[]
   topicMetadata: readonly { topic: string; partitionMetadata: readonly Partition[] }[]
 }
@@ -42,34 +42,44 @@ export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
   cluster.fetchTopicsOffset = async (wanted) => {
     // Other metadata may arrive meanwhile.
     for (let { metadata } = brokerPool; metadata !== asked; { metadata } = brokerPool) {
-      await askReplicas(brokerPool, metadata as Metadata)
+      await takeNewestLeaders(brokerPool, metadata as Metadata)
       asked = metadata
     }
     return fetchOffsets(wanted)
   }
 }
 
-async function askReplicas(brokerPool: AskedPool, known: Metadata): Promise<void> {
-  const topics = known.topicMetadata.map(({ topic }) => topic)
+async function takeNewestLeaders(brokerPool: AskedPool, known: Metadata): Promise<void> {
   const partitions = new Map(partitionsOf(known).map((partition) => [keyOf(partition), partition]))
+  await askReplicas(brokerPool, known, async (found) => {
+    for (const theirs of partitionsOf(found)) {
+      const partition = partitions.get(keyOf(theirs))
+      if (partition === undefined || !isNewer(theirs, partition)) continue
+      Object.assign(partition, theirs)
+      const address = found.brokers.find((each) => each.nodeId === theirs.leader)
+      if (address !== undefined) await addBroker(brokerPool, address)
+    }
+  })
+}
+
+/** Calls `learn` with the metadata of each replica that responds in time. Never rejects. */
+export async function askReplicas(
+  brokerPool: Pick<AskedPool, 'findBroker'>,
+  known: Metadata,
+  learn: (found: Metadata) => unknown,
+): Promise<void> {
+  const topics = known.topicMetadata.map(({ topic }) => topic)
   const silent = new Set<Broker>()
 
   async function ask(nodeId: number): Promise<void> {
     const broker = await brokerPool.findBroker({ nodeId })
     silent.add(broker)
-    const found = (await broker.metadata(topics).finally(() => silent.delete(broker))) as Metadata
-    for (const theirs of partitionsOf(found)) {
-      const partition = partitions.get(keyOf(theirs))
-      if (partition === undefined || epochOf(theirs) <= epochOf(partition)) continue
-      Object.assign(partition, theirs)
-      const address = found.brokers.find((each) => each.nodeId === theirs.leader)
-      if (address !== undefined) await addBroker(brokerPool, address)
-    }
+    await learn((await broker.metadata(topics).finally(() => silent.delete(broker))) as Metadata)
   }
 
   const replicas = new Set(partitionsOf(known).flatMap((partition) => partition.replicas))
   await within(ASK_WITHIN_MS, Promise.allSettled([...replicas].map(ask)))
-  // The admin would wait for their responses when it disconnects.
+  // The client would wait for their responses when it disconnects.
   for (const { connectionPool } of silent)
     for (const connection of connectionPool.pool) connection.drop(new Error('no response'))
 }
@@ -86,4 +96,5 @@ const partitionsOf = ({ topicMetadata }: Metadata) =>
   topicMetadata.flatMap(({ partitionMetadata }) => partitionMetadata)
 /** By the id of the topic: one that was created again has another id, and its epochs start again. */
 const keyOf = ({ topicId, partitionId }: Partition) => `${topicId}-${partitionId}`
-const epochOf = ({ leaderEpoch = -1 }: Partition) => leaderEpoch
+/** True if the first one is of a later election of the same topic. */
+export const isNewer = ({ leaderEpoch = -1 }: Elected, { leaderEpoch: than = -1 }: Elected) => leaderEpoch > than

@@ -1,19 +1,20 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { type Address, type Knowledge, openBroker } from '../../../tests/support/scripted-broker.ts'
+import { createAppender } from '../event-log/append.ts'
 import { withAdmin } from '../event-log/connection.ts'
+import type { Partition } from '../plant/position.ts'
 
 const [OFFSETS, METADATA] = [2, 3]
 /** Longer than the time limit of a test. */
-const NEVER_MS = 600_000
+const PATIENT = { requestTimeout: 600_000, connectionTimeout: 600_000 }
+const P = 0 as Partition
 
 type Scripted = Knowledge & { isSilent?: boolean; lists?: number[] }
 
-/**
- * The end of partition 0 for an admin that asks a broker first that has lost its controllers. Metadata are requested
- * again meanwhile, because partition 1 has no leader.
- */
-async function readEnd(...brokers: Scripted[]) {
+/** Opens brokers, and returns the address of the first one. */
+async function openBrokers(...brokers: Scripted[]): Promise<string> {
   const addresses: Address[] = []
   for (const { isSilent = false, lists = [1, 2, 3], ...known } of brokers) {
     const highest = { [OFFSETS]: 2, [METADATA]: 10 }
@@ -21,7 +22,15 @@ async function readEnd(...brokers: Scripted[]) {
     const { port } = await openBroker(highest, listed, (apiKey) => isSilent && apiKey === METADATA, known)
     addresses.push({ nodeId: addresses.length + 1, port })
   }
-  const kafka = createImpatientKafka(`127.0.0.1:${addresses[0]?.port}`, { requestTimeout: NEVER_MS })
+  return `127.0.0.1:${addresses[0]?.port}`
+}
+
+/**
+ * The end of partition 0 for an admin that asks a broker first that has lost its controllers. Metadata are requested
+ * again meanwhile, because partition 1 has no leader.
+ */
+async function readEnd(...brokers: Scripted[]) {
+  const kafka = createImpatientKafka(await openBrokers(...brokers), PATIENT)
   const offsets = await withAdmin(kafka, (admin) => {
     admin.allowLeaderless()
     return admin.fetchTopicOffsets('plants')
@@ -43,4 +52,20 @@ it('also when the former leader does not know the newest one', async () => {
 
 it('a broker that does not respond delays the offsets of the others only for a time', async () => {
   expect(await readEnd(isolated, newer, { ...older, isSilent: true })).toEqual([200])
+})
+
+it('an appender that has failed finds the newest leader, and does not go back to a former one', async () => {
+  const kafka = createImpatientKafka(await openBrokers(isolated, newer), PATIENT)
+  const appender = createAppender(kafka, 'plants')
+  onTestFinished(() => appender.close())
+  await appender.connect()
+  expect(appender.leaderOf(P)).toBe(1)
+  await eventually(async () => {
+    await appender.refreshLeaders()
+    expect(appender.leaderOf(P)).toBe(2)
+  })
+  for (let refresh = 0; refresh < 20; refresh++) {
+    await appender.refreshLeaders()
+    expect(appender.leaderOf(P)).toBe(2)
+  }
 })

@@ -231,6 +231,7 @@ const REPLIES: Record<string, string> = {
   NOT_ENOUGH_REPLICAS: 'Kafka has too few in-sync replicas (NOT_ENOUGH_REPLICAS): restore the brokers that are away',
   NOT_ENOUGH_REPLICAS_AFTER_APPEND:
     'Kafka has too few in-sync replicas (NOT_ENOUGH_REPLICAS_AFTER_APPEND): restore the brokers that are away',
+  REQUEST_TIMED_OUT: 'Kafka has not finished the request in time (REQUEST_TIMED_OUT): check that no broker hangs',
   LEADER_NOT_AVAILABLE: 'Kafka elects a leader (LEADER_NOT_AVAILABLE): wait, or restore the brokers that are away',
   NOT_LEADER_FOR_PARTITION: 'Kafka elects a leader (NOT_LEADER_FOR_PARTITION): wait',
   REBALANCE_IN_PROGRESS: 'the consumer group rebalances (REBALANCE_IN_PROGRESS): wait',

@@ -6,7 +6,7 @@ import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
 import { type Appender, type AppendResult, bytesOf, MAX_APPEND_BYTES } from './append.ts'
-import { AppendRefused } from './broker-errors.ts'
+import { AppendRefused, reasonOf } from './broker-errors.ts'
 
 export const LANE_LIMITS = { maxBatchRecords: 2_000, maxBatchBytes: MAX_APPEND_BYTES }
 const RETRY = { firstMs: 100, longestMs: 1_000 }
@@ -324,8 +324,10 @@ export function createLanes(options: LaneOptions) {
       const stuck = queues.filter(
         (queue) => now - (queue.unacknowledgedSince ?? now) > NOT_ACKNOWLEDGED_MAX_MS && isWaiting(queue),
       )
+      // A leader that has responded with an error code: it waits for its replicas, for example.
+      const isResponse = (failure: Error | undefined) => failure !== undefined && 'type' in failure
       const reasons = Map.groupBy(stuck, ({ failure }) =>
-        failure instanceof AppendRefused ? failure.message : 'no response',
+        failure instanceof AppendRefused || isResponse(failure) ? reasonOf(failure) : 'no response',
       )
       return [...reasons].map(
         ([reason, found]) =>

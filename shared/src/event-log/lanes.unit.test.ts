@@ -272,6 +272,17 @@ describe('lanes', () => {
     expect(lanes.problems()).toEqual([])
   })
 
+  it('name the error code with which a leader responds', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P)
+    const cause = Object.assign(new Error('text of a library'), { type: 'REQUEST_TIMED_OUT' })
+    await lanes.requests[0]?.answer([{ is: 'unknown', cause }])
+    await lanes.advance(10_001)
+    expect(lanes.problems()).toEqual([
+      expect.stringMatching(/for 10 s: Kafka has not finished .* \(REQUEST_TIMED_OUT\)/),
+    ])
+  })
+
   it('name a partition that one client after the other cannot write', async () => {
     const lanes = openLanes()
     for (let n = 0; n < 3; n++) {

@@ -168,7 +168,7 @@ async function groupNotAt(nodeId: number): Promise<string> {
   const places = topics[0]?.partitions ?? []
   while (true) {
     const group = newGroup()
-    const hash = [...group].reduce((sum, character) => (Math.imul(31, sum) + character.charCodeAt(0)) | 0, 0)
+    const hash = Buffer.from(group).reduce((sum, byte) => (Math.imul(31, sum) + byte) | 0, 0)
     const place = places.find(({ partitionId }) => partitionId === (hash & 0x7fffffff) % places.length)
     if (place !== undefined && place.leader !== nodeId) return group
   }

@@ -1,5 +1,5 @@
 const GIVE_UP_AFTER_MS = 120_000
-/** Longer than the service takes for a response. */
+/** Has to be longer than CREATE_DEADLINE_MS of the service. */
 const TIME_LIMIT_MS = 30_000
 const FIRST_WAIT_MS = 1_000
 const MAX_WAIT_MS = 30_000

@@ -189,6 +189,7 @@ const CASES: Case[] = [
     },
     { '10m': ['PlantStoreSlowCreates'] },
   ],
+  ['no create has succeeded yet', { [SLOW]: '' }, { '10m': ['PlantStoreSlowCreates'] }],
   ['10 % of the creates are slow', { [SLOW]: '0+1350x80' }, { '10m': [] }],
   [
     'creates were slow until ten minutes ago',

@@ -79,7 +79,7 @@ export const restore: Command = {
       else await restoreLog(restored, backup, { step, withGroups: groups === 'all', signal })
       return store.topic
     }).finally(() => {
-      if (signal.aborted)
+      if (signal.aborted && !isDryRun)
         context.printError('Interrupted. The services refuse the topic until the restore has ended.\n')
     })
     const { plants } = summary

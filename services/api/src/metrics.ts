@@ -14,8 +14,13 @@ import { type ApiSettings, bytesOfMib } from './settings.ts'
 
 /** The statuses of creates that count: others are the client's errors. The client of the last one has left. */
 const [SERVED, ...FAILED] = [200, 503, 0]
-/** No create was tried. */
-const REFUSED = new Set<number | undefined>([ERRORS.unavailable[0], ERRORS.overloaded[0], ERRORS.tokensUncheckable[0]])
+/** The errors of creates that were tried, and undefined for none. */
+const TRIED = new Set<number | undefined>([
+  undefined,
+  ERRORS.notWritten[0],
+  ERRORS.outcomeUnknown[0],
+  ERRORS.coverageGap[0],
+])
 /** Finest around the usual response times. The default deadlines are bounds: what is above one has waited it out. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30]
 const RECORDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000]
@@ -89,7 +94,7 @@ export function addApiMetrics(metrics: Metrics) {
       requests.inc({ method, route, status, error: error ?? '' })
       const labels = { method, route }
       const value = durationMs / 1_000
-      if (method === 'POST' && route === '/plants' && !REFUSED.has(error)) createsBy.get(status)?.observe(value)
+      if (method === 'POST' && route === '/plants' && TRIED.has(error)) createsBy.get(status)?.observe(value)
       if (enableExemplars) durations.observe({ labels, value, ...(exemplar && { exemplarLabels: exemplar }) })
       else durations.observe(labels, value)
     },

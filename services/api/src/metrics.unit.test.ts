@@ -67,6 +67,7 @@ it.each([
   [503, 50305, 0],
   // Errors of the client.
   [400, 40003, 0],
+  [0, 40000, 0],
   [401, 40100, 0],
 ])('of creates with status %i and error %s, the duration of %i counts', async (status, error, count) => {
   const metrics = createMetrics('api')

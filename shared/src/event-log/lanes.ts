@@ -37,7 +37,7 @@ export type LaneOptions = {
   time: Time
   log: Log
   limits?: typeof LANE_LIMITS
-  /** Called for each attempt of a partition that is not acknowledged, also without a leader. */
+  /** Called for each attempt of a partition that is not acknowledged, and for each wait for leaders. */
   onFailure?(): void
 }
 
@@ -148,6 +148,7 @@ export function createLanes(options: LaneOptions) {
   async function waitForLeaders(): Promise<void> {
     if (isWaitingForLeaders) return
     isWaitingForLeaders = true
+    options.onFailure?.()
     await appender.refreshLeaders()
     await delay(time, leaderRetries.nextMs(), closing.signal)
     isWaitingForLeaders = false
@@ -219,6 +220,7 @@ export function createLanes(options: LaneOptions) {
       return
     }
     queue.isSuspect = true
+    options.onFailure?.()
     noteFailure(queue, sent.length, result)
     const left = sent.filter((entry) => !isRefusedForGood(entry, result, sent.length === 1))
     queue.entries.unshift(...left)
@@ -261,7 +263,6 @@ export function createLanes(options: LaneOptions) {
   /** Logs one line for all attempts that fail for the same reason. */
   function noteFailure(queue: PartitionQueue, records: number, { is, cause }: Failed): void {
     const { partition, failure } = queue
-    options.onFailure?.()
     Object.assign(queue, { failure: cause, failedAt: time.now() })
     if (failure?.message === cause.message) return
     const context = { err: cause, partition, records }

@@ -220,11 +220,15 @@ describe('lanes', () => {
     await lanes.advance(10_001)
     expect(lanes.sent()).toEqual([])
     expect(lanes.problems()).toEqual(['partition 0: no append acknowledged for 10 s: transient'])
-    expect(lanes.failures.count).toBeGreaterThan(1)
+    const { count } = lanes.failures
+    expect(count).toBeGreaterThan(1)
+    // Others do not make it more attempts.
+    await lanes.appendTo(Q)
+    expect(lanes.failures.count).toBe(count)
     expect(given?.giveUp()).toEqual({ is: 'notWritten', cause: expect.objectContaining({ message: 'transient' }) })
     lanes.leaders[P] = 2
     await lanes.advance(1_000)
-    expect(lanes.sent()).toEqual(['2 healthy P×1'])
+    expect(lanes.sent()).toEqual(['1 healthy Q×1', '2 healthy P×1'])
   })
 
   it('an append that is given up is "not written" exactly if every attempt was refused, and is not sent again', async () => {

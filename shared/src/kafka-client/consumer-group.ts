@@ -1,4 +1,5 @@
 import { delay, systemTime, within } from '../runtime/time.ts'
+import { isNotConnected } from './leaderless.ts'
 
 /** The member of a group that one consumer has been and the next one becomes. */
 export type Membership = { groupId?: string; memberId?: string | null }
@@ -19,7 +20,7 @@ export function consumersAsMember<C extends object, P extends { cluster: object 
 }
 
 /** It has a topic and a partition if it is of one. */
-type FetchError = { name?: string; topic?: string; partition?: number }
+type FetchError = Error & { topic?: string; partition?: number }
 
 /** The part of kafkajs's ConsumerGroup that is used here. */
 type ConsumerGroup = {
@@ -47,7 +48,8 @@ type ConsumerGroup = {
 const LEAVE_WITHIN_MS = 1_000
 const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
 const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
-const NOT_CONNECTED = 'KafkaJSConnectionError'
+/** kafkajs drops the broker then, and asks for the metadata again. */
+const CLOSED = 'KafkaJSConnectionClosedError'
 const CONNECT_AGAIN_AFTER_MS = 1_000
 
 /**
@@ -111,7 +113,7 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
       const wasOfReplica = this.preferredReadReplicasPerTopicPartition[topic]?.[partition] !== undefined
       // An error may be of any replica. The leaders name theirs again.
       this.preferredReadReplicasPerTopicPartition = {}
-      if (error.name === NOT_CONNECTED) return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
+      if (error.name !== CLOSED && isNotConnected(error)) return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
     }
 

@@ -88,19 +88,32 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
   /** A quota of Kafka delays the next request to a broker until then. */
   let heldBackUntil = 0
 
+  const partitionsIn = ({ topicMetadata }: Metadata) =>
+    topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
+
   /** Forgets no newer leader: a broker that has lost its controllers, but not its clients, still names itself. */
-  function learn({ brokers, topicMetadata }: Metadata): void {
-    const found = topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
-    for (const partition of found) {
+  function learn(found: Metadata): void {
+    for (const partition of partitionsIn(found)) {
       const known = leaders.get(partition.partitionId)
       if (known !== undefined && known.topicId === partition.topicId && isNewer(known, partition)) continue
       leaders.set(partition.partitionId, partition)
     }
-    for (const { nodeId, ...address } of brokers) addresses.set(nodeId, address)
+    for (const { nodeId, ...address } of found.brokers) addresses.set(nodeId, address)
+  }
+
+  /** Takes only newer leaders: any other broker may be the one that has lost its controllers. */
+  function learnNewer(found: Metadata): void {
+    for (const partition of partitionsIn(found)) {
+      const known = leaders.get(partition.partitionId)
+      if (known === undefined || known.topicId !== partition.topicId || !isNewer(partition, known)) continue
+      leaders.set(partition.partitionId, partition)
+      const address = found.brokers.find(({ nodeId }) => nodeId === partition.leader)
+      if (address !== undefined) addresses.set(partition.leader, address)
+    }
   }
 
   const askOthers = singleFlight(async () => {
-    if (brokerPool.metadata !== null) await askReplicas(brokerPool, brokerPool.metadata, learn)
+    if (brokerPool.metadata !== null) await askReplicas(brokerPool, brokerPool.metadata, learnNewer)
   })
 
   /** The broker at its newest address, with a connection for this channel alone. */

@@ -5,8 +5,11 @@ import type { RequestDefinition } from './topic-ids.ts'
 
 const METADATA = 3
 const NO_LEADER = -1
-/** Names of the errors of kafkajs when a broker does not respond, or cannot be connected to. */
-const UNREACHABLE = /^KafkaJS(Connection(Closed)?Error|RequestTimeoutError|BrokerNotFound)$/
+const NOT_CONNECTED = /^KafkaJSConnection(Closed)?Error$/
+const NO_RESPONSE = /^KafkaJS(RequestTimeoutError|BrokerNotFound)$/
+const OUT_OF_RETRIES = 'KafkaJSNumberOfRetriesExceeded'
+/** Node's codes for a certificate that is not accepted: for people to correct. */
+const TLS = /CERT|ISSUER|VERIFY|ERR_TLS|ERR_SSL/
 const AGAIN_AFTER_MS = 500
 /** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
@@ -28,6 +31,16 @@ type Cluster = {
   refreshMetadataIfNecessary(): Promise<void>
   fetchTopicsOffset(topics: readonly WantedOffsets[]): Promise<Offsets[]>
 }
+
+type KafkaError = Error & { code?: string; cause?: unknown }
+
+/** True for the error of a broker that cannot be connected to, unless its certificate is not accepted. */
+export function isNotConnected(error: KafkaError): boolean {
+  const { name, code = '' } = error.name === OUT_OF_RETRIES ? (error.cause as KafkaError) : error
+  return NOT_CONNECTED.test(name) && !TLS.test(code)
+}
+
+const isUnreachable = (error: Error) => isNotConnected(error) || NO_RESPONSE.test(error.name)
 
 /** Rejects with the error of a topic, if any; those of partitions only say that a partition has no leader. */
 async function requestMetadata<M extends Metadata>(
@@ -116,7 +129,7 @@ export function readLedPartitions(
       } catch (error) {
         // An admin of kafkajs expects the first offset of each partition whose end it has.
         const isNeeded = unreachable !== undefined && fromBeginning
-        if (isNeeded || !isAllowed() || !UNREACHABLE.test((error as Error).name)) throw error
+        if (isNeeded || !isAllowed() || !isUnreachable(error as Error)) throw error
         unreachable?.set(leader, error as Error)
         failures.push(error as Error)
         return []

@@ -148,6 +148,7 @@ export function watchPreconditions(
   let lastResponseAt = common.time.now()
   let failure: string | undefined
   let tableProblem: string | undefined
+  let unreachable: string[] = []
   const rights = topicOperationsOf(service, topic, table).map(([of, operations]) => ({
     of,
     ...createRightsCheck(kafka, of, operations),
@@ -156,6 +157,7 @@ export function watchPreconditions(
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
     const found = await checkLedPartitions(kafka, { topic, partitions })
+    unreachable = found.unreachable === undefined ? [] : [`kafka: ${reasonOf(found.unreachable)}`]
     updateEnds(found.ends)
     assertWithinBounds(checkpoints, found.ends)
     assertSameTopic(topicId, found.topicId, SERVICE_REMEDY)
@@ -206,12 +208,19 @@ export function watchPreconditions(
     problems(): string[] {
       if (refusal !== undefined) return [`kafka: ${refusal}`]
       const silentMs = common.time.now() - lastResponseAt
-      if (silentMs <= SILENCE_MAX_MS) return tableProblem === undefined ? [] : [`the table: ${tableProblem}`]
+      if (silentMs <= SILENCE_MAX_MS)
+        return [
+          ...(service === 'projector' ? unreachable : []),
+          ...(tableProblem === undefined ? [] : [`the table: ${tableProblem}`]),
+        ]
       return [
         `kafka: no response for ${Math.round(silentMs / 1_000)} s`,
         ...(failure === undefined ? [] : [`kafka: ${failure}`]),
       ]
     },
+
+    /** A leader that cannot be reached: an api can serve the requests of all other partitions. */
+    notices: (): string[] => (service === 'api' ? unreachable : []),
 
     async close(): Promise<void> {
       await Promise.all(watched.map(({ close }) => close()))

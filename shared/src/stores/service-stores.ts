@@ -71,7 +71,7 @@ export async function openServiceStores(
       const watch = watchPreconditions(stores, service, watched, { time: systemTime, log, onHalt: fail })
       closeLater(watch.close)
       working = () => [...reader.problems(), ...watch.problems()]
-      notices = reader.notices ?? notices
+      notices = () => [...(reader.notices?.() ?? []), ...watch.notices()]
       problems = () => ['starting: comparing the log with the read model', ...working()]
     },
 

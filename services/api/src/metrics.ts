@@ -62,7 +62,7 @@ export function addApiMetrics(metrics: Metrics) {
   )
   const appendFailures = counter(
     'append_failures_total',
-    'Appends to a partition without acknowledgement. Each is retried while a create waits for it.',
+    'Appends to a partition without acknowledgement, and waits for leaders. Each is retried while a create waits.',
   )
   const verdicts = counter(
     'verdicts_total',

@@ -122,7 +122,11 @@ export function openTransactionText(topic: string, { partition, from, end }: Ope
  * Throws a PreconditionError when the topic is missing or has lost its first events, or when Kafka refuses the user.
  */
 export async function readEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS): Promise<LogEnds> {
-  return withAllEnds(await readKnownEnds(kafka, topic, lost), topic)
+  try {
+    return withAllEnds(await readKnownEnds(kafka, topic, lost), topic)
+  } catch (error) {
+    throw preconditionErrorOf(error, { topic })
+  }
 }
 
 /** As `readEnds`, also while partitions have no leader. */

@@ -113,7 +113,10 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
       const wasOfReplica = this.preferredReadReplicasPerTopicPartition[topic]?.[partition] !== undefined
       // An error may be of any replica. The leaders name theirs again.
       this.preferredReadReplicasPerTopicPartition = {}
-      if (error.name !== CLOSED && isNotConnected(error)) return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
+      if (error.name !== CLOSED && isNotConnected(error)) {
+        this.cluster.brokerPool.metadataExpireAt = null
+        return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
+      }
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
     }
 

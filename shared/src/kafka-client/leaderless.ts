@@ -8,8 +8,6 @@ const NO_LEADER = -1
 const NOT_CONNECTED = /^KafkaJSConnection(Closed)?Error$/
 const NO_RESPONSE = /^KafkaJS(RequestTimeoutError|BrokerNotFound)$/
 const OUT_OF_RETRIES = 'KafkaJSNumberOfRetriesExceeded'
-/** Node's codes for a certificate that is not accepted: for people to correct. */
-const TLS = /CERT|ISSUER|VERIFY|ERR_TLS|ERR_SSL/
 const AGAIN_AFTER_MS = 500
 /** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
@@ -32,12 +30,10 @@ type Cluster = {
   fetchTopicsOffset(topics: readonly WantedOffsets[]): Promise<Offsets[]>
 }
 
-type KafkaError = Error & { code?: string; cause?: unknown }
-
-/** True for the error of a broker that cannot be connected to, unless its certificate is not accepted. */
-export function isNotConnected(error: KafkaError): boolean {
-  const { name, code = '' } = error.name === OUT_OF_RETRIES ? (error.cause as KafkaError) : error
-  return NOT_CONNECTED.test(name) && !TLS.test(code)
+/** True for the error of a broker that cannot be connected to. */
+export function isNotConnected(error: Error): boolean {
+  const { name } = error.name === OUT_OF_RETRIES ? (error.cause as Error) : error
+  return NOT_CONNECTED.test(name)
 }
 
 const isUnreachable = (error: Error) => isNotConnected(error) || NO_RESPONSE.test(error.name)

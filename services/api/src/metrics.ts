@@ -12,8 +12,9 @@ import { ERRORS } from './http/errors.ts'
 import type { CompletedRequest } from './http/request-observer.ts'
 import { type ApiSettings, bytesOfMib } from './settings.ts'
 
+const SERVED = 200
 /** The statuses of creates that count: others are the client's errors. The client of the last one has left. */
-const [SERVED, ...FAILED] = [200, 503, 0]
+const COUNTED = [SERVED, 503, 0]
 /** The errors of creates that were tried, and undefined for none. */
 const TRIED = new Set<number | undefined>([
   undefined,
@@ -77,7 +78,7 @@ export function addApiMetrics(metrics: Metrics) {
     { labelNames: ['status'] },
   )
   // Looked up once: that takes as long as an observation.
-  const createsBy = new Map([SERVED, ...FAILED].map((status) => [status, creates.labels(String(status))]))
+  const createsBy = new Map(COUNTED.map((status) => [status, creates.labels(String(status))]))
   const verdictsBy = { acknowledgement: verdicts.labels('acknowledgement'), log: verdicts.labels('log') }
   const created = growthOf(creates, ({ status }) => status === String(SERVED))
 

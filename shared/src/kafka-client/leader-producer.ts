@@ -95,7 +95,7 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
   function learn(found: Metadata): void {
     for (const partition of partitionsIn(found)) {
       const known = leaders.get(partition.partitionId)
-      if (known !== undefined && known.topicId === partition.topicId && isNewer(known, partition)) continue
+      if (known !== undefined && isNewer(known, partition)) continue
       leaders.set(partition.partitionId, partition)
     }
     for (const { nodeId, ...address } of found.brokers) addresses.set(nodeId, address)
@@ -105,7 +105,7 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
   function learnNewer(found: Metadata): void {
     for (const partition of partitionsIn(found)) {
       const known = leaders.get(partition.partitionId)
-      if (known === undefined || known.topicId !== partition.topicId || !isNewer(partition, known)) continue
+      if (known === undefined || !isNewer(partition, known)) continue
       leaders.set(partition.partitionId, partition)
       const address = found.brokers.find(({ nodeId }) => nodeId === partition.leader)
       if (address !== undefined) addresses.set(partition.leader, address)

@@ -3,13 +3,13 @@ import { within } from '../runtime/time.ts'
 /** A broker that takes longer is left out. */
 const ASK_WITHIN_MS = 2_000
 
-/** `leaderEpoch` counts the elections of leaders. Absent before version 10 of the metadata. */
-type Elected = { leaderEpoch?: number }
-type Partition = Elected & {
+type Partition = {
   partitionId: number
   leader: number
   replicas: readonly number[]
   topicId: string | undefined
+  /** Counts the elections of leaders. Absent before version 10 of the metadata. */
+  leaderEpoch?: number
 }
 type Address = { nodeId: number; host: string; port: number; rack: string | null }
 export type Metadata = {
@@ -94,7 +94,7 @@ async function addBroker(brokerPool: AskedPool, address: Address): Promise<void>
 
 const partitionsOf = ({ topicMetadata }: Metadata) =>
   topicMetadata.flatMap(({ partitionMetadata }) => partitionMetadata)
-/** By the id of the topic: one that was created again has another id, and its epochs start again. */
 const keyOf = ({ topicId, partitionId }: Partition) => `${topicId}-${partitionId}`
-/** True if the first one is of a later election of the same topic. */
-export const isNewer = ({ leaderEpoch = -1 }: Elected, { leaderEpoch: than = -1 }: Elected) => leaderEpoch > than
+/** A topic that was created again has another id, and its epochs start again. */
+export const isNewer = (one: Partition, other: Partition) =>
+  one.topicId === other.topicId && (one.leaderEpoch ?? -1) > (other.leaderEpoch ?? -1)

@@ -7,6 +7,7 @@ import type { Exit, RunningProcess } from '../../local/processes/process.ts'
 import { sideBySide } from '../../local/processes/side-by-side.ts'
 import { ensureJars } from '../../local/stores/jars.ts'
 import { type RunningServer, startSentinels } from '../../local/stores/redis-sentinels.ts'
+import { untilBrokersAreKnown } from '../support/known-brokers.ts'
 import { startPlantctl } from '../support/plantctl.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { startClusterNodes } from '../support/redis-cluster-nodes.ts'
@@ -90,13 +91,7 @@ async function startMembers(places: Places, { redis: redisKind, bug, former }: O
   const toxiproxy = await startToxiproxy(places.logDir, places.onSpawn)
   const { kafka, redis } = await startStores(toxiproxy, redisKind, places)
   const admin = createKafka(kafka.brokers.split(','), 'chaos', quietLog)
-  // A broker may accept connections before another one knows it: a topic would get fewer replicas.
-  await retry(async () => {
-    for (const broker of kafka.brokers.split(',')) {
-      const { brokers } = await withAdmin(createKafka([broker], 'chaos', quietLog), (each) => each.describeCluster())
-      if (brokers.length < kafka.nodes.length) throw new Error(`${broker} knows ${brokers.length} brokers`)
-    }
-  }, TOPIC_PATIENCE)
+  await untilBrokersAreKnown(kafka.brokers)
   const table = { ...TOPIC, topic: tableTopicOf(TOPIC) }
   for (const create of [() => createTopic(admin, TOPIC), () => createTopic(admin, table, TABLE)])
     await retry(create, TOPIC_PATIENCE)

@@ -11,6 +11,7 @@ import { createAuthority } from '../../local/stores/certificates.ts'
 import { ensureJars } from '../../local/stores/jars.ts'
 import { answersKafka, defaultJavaArgs, newClusterId, startNode } from '../../local/stores/kafka.ts'
 import { clusterSettings } from '../../local/stores/kafka-cluster.ts'
+import { untilBrokersAreKnown } from './known-brokers.ts'
 import { quietLog } from './quiet-log.ts'
 import { SECRET_MARK } from './secrets.ts'
 import { registerProcess } from './test-run.ts'
@@ -80,6 +81,7 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
   const nodes = new Map(await Promise.all(places.map(async (place) => [place.id, await start(place)] as const)))
   const addresses = (listener: Listener) => places.map(({ listeners }) => `${HOST}:${listeners[listener]}`).join(',')
   const brokers = addresses('PLAINTEXT')
+  await untilBrokersAreKnown(brokers)
   const admins = createKafka(brokers.split(','), 'test-admin', quietLog)
 
   /** Runs one of Kafka's own tools. */

@@ -15,17 +15,18 @@ import { parseArgs } from 'node:util'
 import { root } from './places.mjs'
 import { endOf, runCommand } from './processes/command.ts'
 import { describe, Failure } from './processes/failure.mjs'
+import { completingWith } from './scaffold/completing.ts'
 import { type Field, fieldsOf } from './scaffold/fields.ts'
 import { collisionsOf, type Name, renamingTo } from './scaffold/renaming.ts'
 
 const HELP = `A service of your own: a copy of this one under another name, in a Git repository of its own.
 
-  npm run scaffold -- --name order --plural orders --field 'state:enum(open|paid)?' ../orders
+  npm run scaffold -- --name order --plural orders --field customer:text --field 'state:enum(open|paid)?' ../orders
 
   --name NAME           what the service stores, in the singular: one English word in lower case
   --plural NAMES        the same in the plural; default: NAME with an s
   --field 'NAME:KIND?'  a further field, next to name and tag; any number of times. KIND is text, int64, or
-                        enum(A|B) with the possible values. The ? says that it is optional, as it must be.
+                        enum(A|B) with the possible values. The ? says that it is optional.
   FOLDER                the copy; it must not exist yet
 
 Every name follows: POST /orders, OrderCreated, the topic, ORDERS_TOPIC, metrics, alerts, the chart, the image, orderctl,
@@ -107,9 +108,11 @@ function write(path: string, content: string | Buffer): void {
 function renamedTexts({ fields }: Options, texts: ReadonlyMap<string, string>, rename: Rename): Map<string, string> {
   const hashes = new Map<string, string>()
   const renamed = new Map<string, string>()
+  const complete = completingWith(fields)
   for (const [path, text] of texts) {
     const isCorpus = CORPUS.test(path)
-    renamed.set(path, rename(isCorpus ? renamedBytes(text, rename) : text))
+    const completed = isCorpus ? complete.found(replacedBytes(text, complete.payload)) : complete.records(text)
+    renamed.set(path, rename(isCorpus ? replacedBytes(completed, rename) : completed))
     if (isCorpus) hashes.set(sha256(text), sha256(renamed.get(path) ?? ''))
   }
   const knowing = 'tests/event-corpus.unit.test.ts'
@@ -120,21 +123,24 @@ function renamedTexts({ fields }: Options, texts: ReadonlyMap<string, string>, r
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
-/** Renames in the texts that are in base64. */
-const renamedBytes = (jsonLines: string, rename: Rename) =>
+/** Replaces the texts that are in base64. */
+const replacedBytes = (jsonLines: string, replace: (text: string) => string) =>
   jsonLines.replace(/"([\w+/]{8,}=*)"/g, (quoted, base64) => {
     const bytes = Buffer.from(base64, 'base64')
     if (!isUtf8(bytes) || bytes.toString('base64') !== base64) return quoted
-    return `"${Buffer.from(rename(bytes.toString())).toString('base64')}"`
+    return `"${Buffer.from(replace(bytes.toString())).toString('base64')}"`
   })
 
-/** The declaration with further fields at its end, and the functions that they call. */
+/** The declaration with further fields, required ones first, and the functions that they call. */
 function declaring(fields: readonly Field[], text: string): string {
   const [start = '', rest = ''] = text.split(/(?<=^const FIELDS = \{\n(?: {2}.*\n)*)(?=\})/m)
   const [clause = ''] = /import \{[^}]*\} from '\.\/fields\.ts'/.exec(start) ?? []
   const kinds = [...new Set(fields.map(({ kind }) => kind))].filter((kind) => !new RegExp(`\\b${kind}\\b`).test(clause))
   const importing = start.replace(clause, clause.replace(/(?=,?\s*\})/, kinds.map((kind) => `, ${kind}`).join('')))
-  return `${importing}${fields.map(({ line }) => `  ${line}\n`).join('')}${rest}`
+  const linesOf = (isRequired: boolean) =>
+    fields.filter(({ required }) => (required !== undefined) === isRequired).map(({ line }) => `  ${line}\n`)
+  const declaredFirst = importing.replace(/(?<=^ {2}name: .*\n)/m, linesOf(true).join(''))
+  return `${declaredFirst}${linesOf(false).join('')}${rest}`
 }
 
 type Rename = (text: string) => string

@@ -8,7 +8,7 @@ import { startProcess } from '../local/processes/process.ts'
 import { runStep } from './support/run-step.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
-const FIELDS = ['note:text?', 'priority:int64?', 'state:enum(open|paid)?']
+const FIELDS = ['customer:text', 'note:text?', 'priority:int64?', 'size:int64', 'state:enum(open|paid)']
 const SEEDS = '2000'
 const TIMEOUT_MS = 1_200_000
 const START_MS = 600_000
@@ -47,9 +47,12 @@ it('a service of another name, with further fields, passes its checks and tests,
   await vi.waitFor(() => expect(log()).toContain('Create an order:'))
   const create = /^ {2}(curl -i \S+\/orders .*)$/m.exec(log())?.[1] ?? ''
   const send = (...[before, after]: [string, string]) => run(copy, 'sh', '-c', create.replace(before, after))
-  expect(await send('', '')).toMatch(/HTTP\/1\.1 200 .*"note":"note 1","priority":1,"state":"open"\}/s)
+  expect(await send('', '')).toMatch(
+    /HTTP\/1\.1 200 .*"customer":"customer 1","size":1,"state":"open",.*"note":"note 1","priority":1\}/s,
+  )
   expect(await send('', '')).toMatch(/HTTP\/1\.1 400 .*"error":40003/s)
   expect(await send('"state":"open"', '"state":"lost"')).toMatch(/"error":40002.*state/s)
+  expect(await send('"customer"', '"buyer"')).toMatch(/"error":40002.*customer is missing/s)
   expect(await send('"id":1,', '"id":2,')).toMatch(/HTTP\/1\.1 200 /)
   expect(await run(copy, 'npm', 'run', '-s', 'orderctl', '--', 'verify')).toContain('2 orders')
 })

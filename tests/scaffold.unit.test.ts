@@ -3,6 +3,7 @@ import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../local/places.mjs'
+import { completingWith } from '../local/scaffold/completing.ts'
 import { fieldsOf } from '../local/scaffold/fields.ts'
 import { collisionsOf, renamingTo } from '../local/scaffold/renaming.ts'
 import { readOptions } from '../local/scaffold.ts'
@@ -98,7 +99,8 @@ describe('a field', () => {
   const linesOf = (...specs: string[]) => fieldsOf(specs, 'order').map(({ line }) => line)
 
   it('becomes a line of the declaration', () => {
-    expect(linesOf('note:text?', 'priority:int64?', 'state:enum(open|on-hold)?')).toEqual([
+    expect(linesOf('customer:text', 'note:text?', 'priority:int64?', 'state:enum(open|on-hold)?')).toEqual([
+      "customer: text('required', 'The customer of the order', ['customer 1'], MAX_TEXT_CODE_POINTS),",
       "note: text('added', 'The note of the order', ['note 1'], MAX_TEXT_CODE_POINTS),",
       "priority: int64('added', 'The priority of the order', [1n]),",
       "state: enumeration('added', 'The state of the order', ['open', 'on-hold']),",
@@ -106,18 +108,60 @@ describe('a field', () => {
   })
 
   it.each([
-    [['note'], /NAME:KIND\?/],
+    [['note'], /NAME:KIND or/],
     [['note:float?'], /text, int64, or enum/],
     [['Note:text?'], /lower-case letter/],
     [['id:text?'], /id is reserved/],
     [['constructor:text?'], /reserved/],
     [['name:text?'], /name is declared already/],
     [['note:text?', 'note:int64?'], /note is declared already/],
-    [['note:text'], /Write 'note:text\?'/],
     [['state:enum()?'], /each value once/],
     [['state:enum(a|a)?'], /each value once/],
     [Array.from({ length: 20 }, (_, n) => `n${n}:int64?`), /at most/],
   ])('is refused: %j', (specs, message) => {
     expect(() => fieldsOf(specs, 'order')).toThrow(message)
+  })
+})
+
+describe('required fields', () => {
+  const complete = completingWith(fieldsOf(['customer:text', 'note:text?', 'size:int64'], 'plant'))
+  const [members, texts] = ['"customer":"customer 1","size":1', '"customer":"customer 1","size":"1"']
+
+  it.each([
+    ['a body', '{"id":1,"name":"n","tag":"t"}', `{"id":1,"name":"n",${members},"tag":"t"}`],
+    ['a body with another field', '{"id":1,"name":"n","x":[]}', `{"id":1,"name":"n",${members},"x":[]}`],
+    ['a response', 'is { "name": "n" }', 'is { "name": "n", "customer": "customer 1", "size": 1 }'],
+    ['a quotation', '{\\"name\\":\\"n\\"}', `{\\"name\\":\\"n\\",${members.replaceAll('"', '\\"')}}`],
+    ['a template', `{"id":\${id},"name":\${json(name)}}`, `{"id":\${id},"name":\${json(name)},${members}}`],
+    ['an event', '{"id":"1","name":"n"}', `{"id":"1","name":"n",${texts}}`],
+  ])('are added to %s', (_what, text, completed) => {
+    expect(complete.records(text)).toBe(completed)
+  })
+
+  it.each([
+    '{"id":1}',
+    '{"name":"n","version":1}',
+    '{"name": name}',
+    `{"id":1,"name":"n",\${more}}`,
+    '{"names":["n"]}',
+  ])('are not added to %s', (text) => {
+    expect(complete.records(text)).toBe(text)
+  })
+
+  it('are added to events of any form, and to what readers find in them', () => {
+    expect(complete.payload('{"id":"1","name":"n"}')).toBe(`{"id":"1","name":"n",${texts}}`)
+    expect(complete.payload(String.raw`{"x":{},"n\u0061me":"n","id":"1"} `)).toBe(
+      String.raw`{"x":{},"n\u0061me":"n","id":"1",${texts}} `,
+    )
+    const nested = '"x":{"name":"n"}'
+    expect(JSON.parse(complete.payload(`{"id":"1","name":"n",${nested}}`))).toMatchObject({
+      customer: 'customer 1',
+      size: '1',
+    })
+    for (const other of ['{"id":"1"}', '{"id":"1","name":7,"x":{}}', 'n', '[]'])
+      expect(complete.payload(other)).toBe(other)
+    const found = String.raw`{"is":"readable","id":"1","name":"\"}"`
+    expect(complete.found(`"read":${found}}`)).toBe(`"read":${found},${texts}}`)
+    expect(complete.found('"read":{"is":"foreign"}')).toBe('"read":{"is":"foreign"}')
   })
 })

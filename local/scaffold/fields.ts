@@ -2,10 +2,10 @@ import { MAX_FIELDS, RESERVED } from '@plant-store/shared/plant/fields.ts'
 import { PLANT_FIELDS } from '@plant-store/shared/plant/plant.ts'
 import { Failure } from '../processes/failure.mjs'
 
-/** A field of the copy: its line in the declaration, and the function that the line calls. */
-export type Field = { kind: string; line: string }
+/** A field of the copy: its line in the declaration, the function that the line calls, and an example if required. */
+export type Field = { name: string; kind: string; line: string; required?: string | number }
 
-/** Form of `--field`: a name, a kind, and a mark, as in `state:enum(open|paid)?`. */
+/** Form of `--field`: a name, a kind, and the mark of an optional one, as in `state:enum(open|paid)?`. */
 const FORM = /^(?<name>[^:]*):(?<kind>text|int64|enum\((?<values>[^()]*)\))(?<optional>\?)?$/
 const NAME = /^[a-z][A-Za-z0-9]*$/
 const VALUE = /^[A-Za-z0-9_-]+$/
@@ -16,11 +16,11 @@ export function fieldsOf(specs: readonly string[], record: string): Field[] {
   const fields = specs.map((spec) => {
     const refuse = (reason: string) => new Failure(`--field '${spec}': ${reason}`)
     const { name = '', kind = '', values, optional } = FORM.exec(spec)?.groups ?? {}
-    if (kind === '') throw refuse("write NAME:KIND?, where KIND is text, int64, or enum(A|B), as in 'priority:int64?'.")
+    if (kind === '')
+      throw refuse("write NAME:KIND or NAME:KIND?, where KIND is text, int64, or enum(A|B), as in 'priority:int64?'.")
     if (!NAME.test(name)) throw refuse('begin the name with a lower-case letter, and use letters and digits only.')
     if (RESERVED.includes(name) || name in {}) throw refuse(`${name} is reserved. Give another name.`)
     if (names.has(name)) throw refuse(`${name} is declared already. Give another name.`)
-    if (optional === undefined) throw refuse(`a field next to name must be optional. Write '${spec}?'.`)
     const options = values?.split('|') ?? []
     if (
       values !== undefined &&
@@ -28,18 +28,23 @@ export function fieldsOf(specs: readonly string[], record: string): Field[] {
     )
       throw refuse('give each value once, of letters, digits, - and _, as in enum(open|paid).')
     names.add(name)
-    return declared(name, kind, options, record)
+    return declared(name, kind, options, { isRequired: optional === undefined, record })
   })
   if (names.size > MAX_FIELDS)
     throw new Failure(`--field: ${names.size} fields with name and tag, at most ${MAX_FIELDS}.`)
   return fields
 }
 
-function declared(name: string, kind: string, values: readonly string[], record: string): Field {
+type Of = { isRequired: boolean; record: string }
+
+function declared(name: string, form: string, values: readonly string[], { isRequired, record }: Of): Field {
   // An added field leaves what events and hashes have without it.
-  const start = `'added', 'The ${name} of the ${record}'`
-  if (kind === 'text') return { kind, line: `${name}: text(${start}, ['${name} 1'], MAX_TEXT_CODE_POINTS),` }
-  if (kind === 'int64') return { kind, line: `${name}: int64(${start}, [1n]),` }
-  const list = values.map((value) => `'${value}'`).join(', ')
-  return { kind: 'enumeration', line: `${name}: enumeration(${start}, [${list}]),` }
+  const start = `'${isRequired ? 'required' : 'added'}', 'The ${name} of the ${record}'`
+  const field = (kind: string, rest: string, example: string | number): Field => ({
+    ...{ name, kind, line: `${name}: ${kind}(${start}, ${rest}),` },
+    ...(isRequired && { required: example }),
+  })
+  if (form === 'text') return field(form, `['${name} 1'], MAX_TEXT_CODE_POINTS`, `${name} 1`)
+  if (form === 'int64') return field(form, '[1n]', 1)
+  return field('enumeration', `[${values.map((value) => `'${value}'`).join(', ')}]`, values.at(-1) ?? '')
 }

@@ -87,12 +87,13 @@ describe('the description', () => {
       name: { type: 'string', description: 'The name of the plant' },
       tag: { type: 'string', description: 'Tag to specify the type of the plant' },
     }
+    const required = PLANT_FIELDS.fields.flatMap(({ name, presence }) => (presence === 'required' ? [name] : []))
     const { schemas } = document.components
     expect(schemas).toMatchObject({
-      Plant: { type: 'object', required: ['name'], properties: plant },
+      Plant: { type: 'object', required, properties: plant },
       NewPlant: {
         type: 'object',
-        required: ['name', 'id'],
+        required: [...required, 'id'],
         properties: {
           ...plant,
           id: { type: 'integer', format: 'int64', description: 'Identification number of the plant' },

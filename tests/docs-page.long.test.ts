@@ -1,3 +1,4 @@
+import { PLANT_EXAMPLES } from '@plant-store/shared/plant/plant.ts'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { beforeAll, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
@@ -33,22 +34,23 @@ it.runIf(isPossible)(
     await expectOperationsFirst(page)
     await authorize(page)
 
+    const plant = PLANT_EXAMPLES.bare
     const create = await open(page, 'createPlant')
     await create.getByRole('combobox').nth(1).selectOption('largeId')
     expect(await create.locator('textarea').inputValue()).toContain(`"id": ${BEYOND_DOUBLES},`)
-    expect(await execute(create)).toEqual({ status: '200', body: '{\n  "name": "Ficus"\n}' })
-    expect((await readPlant(api.url, BEYOND_DOUBLES))?.body).toEqual({ name: 'Ficus' })
+    expect(await execute(create)).toEqual({ status: '200', body: JSON.stringify(plant, null, 2) })
+    expect((await readPlant(api.url, BEYOND_DOUBLES))?.body).toEqual(plant)
     expect((await readPlant(api.url, BEYOND_DOUBLES - 1n))?.status).toBe(404)
 
     await createPlant(api.url, BEYOND_DOUBLES - 1n, 'the id that a double would make of it')
     const read = await open(page, 'readPlant')
     await read.getByPlaceholder('id', { exact: true }).fill(String(BEYOND_DOUBLES))
-    expect(await execute(read)).toEqual({ status: '200', body: '{\n  "name": "Ficus"\n}' })
+    expect(await execute(read)).toEqual({ status: '200', body: JSON.stringify(plant, null, 2) })
 
     const list = await open(page, 'listPlants')
     expect(await execute(list)).toMatchObject({
       status: '200',
-      body: expect.stringContaining(`"id": ${BEYOND_DOUBLES},\n      "name": "Ficus"`),
+      body: expect.stringContaining(`"id": ${BEYOND_DOUBLES},\n      "name": "${plant.name}"`),
     })
 
     expect(requests.filter((url) => !url.startsWith(`${api.url}/`) && !url.startsWith('data:'))).toEqual([])

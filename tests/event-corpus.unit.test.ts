@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { textsOf } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, PARKED, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { firstWins } from '@plant-store/shared/protocol/first-wins.ts'
@@ -87,5 +88,11 @@ function readOf(claim: LogRecord['claim'], parked: number | undefined): CorpusRe
   const reason = parked === undefined ? {} : { reason: reasons.get(parked) ?? 'a reason without a name' }
   if (claim === undefined) return { is: 'foreign', ...reason }
   const { id, eventId, plant } = claim
-  return { is: plant === undefined ? 'unreadable' : 'readable', ...reason, id: `${id}`, eventId, ...plant }
+  return {
+    is: plant === undefined ? 'unreadable' : 'readable',
+    ...reason,
+    id: `${id}`,
+    eventId,
+    ...(plant && textsOf(plant)),
+  }
 }

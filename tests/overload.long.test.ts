@@ -117,9 +117,10 @@ it.runIf(process.platform === 'linux')(
       await eventually(() => expect(connections.some(({ socket }) => socket.closed)).toBe(true))
     }
     const [accepted] = idle.flat().filter(({ socket }) => !socket.closed)
+    const body = '{"id":1,"name":"n"}'
     accepted?.write(
       `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n` +
-        'Content-Length: 19\r\n\r\n{"id":1,"name":"n"}',
+        `Content-Length: ${body.length}\r\n\r\n${body}`,
     )
     await eventually(() => expect(accepted?.responses()).toHaveLength(1))
     for (const { socket } of idle.flat()) socket.destroy()

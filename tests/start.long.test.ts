@@ -34,7 +34,7 @@ it(
     expectNothingLeft(localDir, first)
 
     const second = await npmStart(localDir, environment, '--with', source)
-    expect((await readPlant(second.url, 1n))?.body).toEqual({ name: 'Monstera', tag: 'test' })
+    expect((await readPlant(second.url, 1n))?.body).toMatchObject({ name: 'Monstera', tag: 'test' })
     process.kill(second.launcher.pid, 'SIGKILL')
     killBroker(second)
     await second.launcher.exited

@@ -74,7 +74,7 @@ export function startClients(apis: readonly Api[], history: History, { seed, rat
   async function create(api: Api, id: number, name: string, key?: string): Promise<Response | undefined> {
     const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) }
     // With a key, a retry at a release that does not accept a field yet would be another event.
-    const plant = key === undefined ? { ...PLANT_EXAMPLES.full, name } : { name }
+    const plant = { ...(key === undefined ? PLANT_EXAMPLES.full : PLANT_EXAMPLES.bare), name }
     const init = { method: 'POST', headers, body: exampleBody(plant, BigInt(id)) }
     const { result, requested } = await timed(api, () => send(api, '/plants', init))
     const asked = { kind: 'create', id, partition: partitionOfId(id), name, keyed: key !== undefined } as const

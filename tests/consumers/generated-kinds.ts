@@ -4,7 +4,7 @@ import { plantCreated, type StoredRecord } from '@plant-store/shared/plant/plant
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Random } from '../simulation/random.ts'
 import { type CorpusRecord, corpus } from '../support/corpus.ts'
-import { EDGE_IDS } from '../support/generated-plants.ts'
+import { EDGE_IDS, plantWith } from '../support/generated-plants.ts'
 
 export type GeneratedRecord = Omit<StoredRecord, 'offset'> & { partition: Partition }
 
@@ -171,8 +171,8 @@ function claimOf(draw: Draw, id: string, eventId = anyEventId(draw.random)): Gen
 /** Each event has a different name, which shows whose plant was taken. */
 function recordOf({ random, partitions }: Draw, id: string, eventId: EventId): GeneratedRecord {
   const name = `plant ${id} of ${eventId.slice(0, 8)}${random.pick(['', '', ' \u{1f335}', ' "quoted"', ' größer'])}`
-  const plant = { id: BigInt(id) as PlantId, name, ...(random.chance(0.5) && { tag: anyTag(random) }) }
-  const { partition, key, value, headers } = plantCreated(plant, eventId, partitions)
+  const plant = plantWith({ name, ...(random.chance(0.5) && { tag: anyTag(random) }) })
+  const { partition, key, value, headers } = plantCreated({ ...plant, id: BigInt(id) as PlantId }, eventId, partitions)
   return { partition, key, value, headers: { ...headers } }
 }
 

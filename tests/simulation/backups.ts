@@ -10,6 +10,7 @@ import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { plantWith } from '../support/generated-plants.ts'
 import { flushPromises, type SimulatedProcess } from './clock.ts'
 import { createKafkaLog, type Log } from './kafka.ts'
 import { firstsOf } from './oracle.ts'
@@ -233,7 +234,11 @@ export function createBackups({
   function writeForeign({ log: restored, exists }: Target, random: Random): void {
     if (!exists) return
     const partitions = restored.ends().length
-    const event = plantCreated({ id: pick(ids, random), name: 'foreign' }, eventIdOf('another log', 1), partitions)
+    const event = plantCreated(
+      { id: pick(ids, random), ...plantWith({ name: 'foreign' }) },
+      eventIdOf('another log', 1),
+      partitions,
+    )
     const { partition } = event
     trace(() => `another program writes to the topic at ${partition}-${restored.end(partition)}`)
     if (random.chance(0.3)) restored.skip(partition)
@@ -274,7 +279,11 @@ export function createBackups({
     let n = 100
     for (const [partition, { end }] of manifest.partitions.entries())
       while (other.end(partition as Partition) < end + longer) {
-        const event = plantCreated({ id: pick(ids, random), name: 'other' }, eventIdOf('another log', n++), partitions)
+        const event = plantCreated(
+          { id: pick(ids, random), ...plantWith({ name: 'other' }) },
+          eventIdOf('another log', n++),
+          partitions,
+        )
         other.append({ ...event, partition: partition as Partition })
       }
     const process = newProcess('backup')

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { DEFAULT_SOURCE, type NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
@@ -35,8 +36,7 @@ export function createTable(log: Log, random: Random, broken: (guarantee: string
     const winner = winnerOf(log, row.id)
     if (winner?.partition !== partition || winner.offset !== row.offset || winner.eventId !== row.eventId)
       return `the table has a row of plant ${row.id} that is not its creation`
-    if (JSON.stringify(winner.plant) !== JSON.stringify(row.plant))
-      return `the table has another plant ${row.id} than the log`
+    if (!isDeepStrictEqual(winner.plant, row.plant)) return `the table has another plant ${row.id} than the log`
     const [left] = missing(partition, row.offset)
     return left === undefined ? undefined : `row ${partition}-${row.offset} is in the table before ${partition}-${left}`
   }

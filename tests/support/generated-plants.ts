@@ -1,6 +1,13 @@
 import { type EventId, eventIdOfBytes } from '@plant-store/shared/plant/event-id.ts'
-import type { Declaration, Value } from '@plant-store/shared/plant/fields.ts'
-import { type NewPlant, PLANT_FIELDS, type Plant, type PlantId } from '@plant-store/shared/plant/plant.ts'
+import { type Declaration, fieldsOf, type Value } from '@plant-store/shared/plant/fields.ts'
+import {
+  type NewPlant,
+  PLANT_EXAMPLES,
+  PLANT_FIELDS,
+  type Plant,
+  type PlantId,
+  plantOf,
+} from '@plant-store/shared/plant/plant.ts'
 import fc from 'fast-check'
 
 export const MIN_INT64 = -(2n ** 63n)
@@ -45,5 +52,13 @@ export const eventIds: fc.Arbitrary<EventId> = fc
   .uint8Array({ minLength: 16, maxLength: 16 })
   .map((bytes) => eventIdOfBytes(Buffer.from(bytes)))
 
+/** Name and tag as they are declared, without other fields: for tests of fixed bytes. */
+export const NAME_AND_TAG = fieldsOf<Pick<Plant, 'name' | 'tag'>>(
+  Object.fromEntries(PLANT_FIELDS.fields.flatMap((one) => (/^(?:name|tag)$/.test(one.name) ? [[one.name, one]] : []))),
+)
+
+/** A plant with these values, and with an example of each other required field. */
+export const plantWith = (given: Partial<Plant>): Plant => plantOf({ ...PLANT_EXAMPLES.bare, ...given })
+
 /** A plant where only its id matters. */
-export const newPlant = (id: bigint): NewPlant => ({ id: id as PlantId, name: `plant ${id}` })
+export const newPlant = (id: bigint): NewPlant => ({ id: id as PlantId, ...plantWith({ name: `plant ${id}` }) })

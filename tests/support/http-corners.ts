@@ -184,7 +184,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     })
 
     it.each<[string, string, string]>([
-      ['as large a body', `{"id":80,"name":"n"${' '.repeat(2_000 - 20)}}`, '{"name":"n"}'],
+      ['as large a body', '{"id":80,"name":"n"}'.padEnd(2_000), '{"name":"n"}'],
       ['as long a name', `{"id":81,"name":"${text(MAX_TEXT)}"}`, `{"name":"${text(MAX_TEXT)}"}`],
       ['as deep a body', `{"id":83,"name":"n","x":${nested(MAX_DEPTH - 1)}}`, '{"name":"n"}'],
     ])('%s as allowed', async (_what, body, plant) => {
@@ -208,7 +208,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     it.each<[string, string, RegExp]>([
       ['null', 'null', /JSON object.*it is null/],
       ['a list', '[]', /it is an array/],
-      ['nothing in it', '{}', /name is missing; id is missing/],
+      ['nothing in it', '{}', /name is missing; .*id is missing/],
       [
         'everything wrong',
         '{"id":"1","name":1,"tag":[]}',
@@ -231,7 +231,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     ])('may spell its id %s, and the plant is found as %s', async (spelling, id) => {
       const body = `{"id":${spelling},"name":"n"}`
       expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200 })
-      expect((await readPlant(api.url, BigInt(id)))?.body).toEqual({ name: 'n' })
+      expect((await readPlant(api.url, BigInt(id)))?.body).toMatchObject({ name: 'n' })
       expectError((await requestRaw(post(body)))[0], 40003)
       expect((await readPlant(api.url, BigInt(id) ^ 1n))?.status).toBe(404)
     })

@@ -4,6 +4,7 @@ import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.
 import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { inject } from 'vitest'
+import { plantWith } from './generated-plants.ts'
 import { openVerifiedLog } from './verified-log.ts'
 
 // A log of few records of all kinds, and a generation that is its fold.
@@ -16,11 +17,11 @@ export const claimAt = (at: number, id: bigint, rest: Partial<NonNullable<LogRec
   const offset = offsetOf(at)
   return {
     offset,
-    claim: { offset, id: id as PlantId, eventId: eventId(at), plant: { name: `plant ${id}` }, ...rest },
+    claim: { offset, id: id as PlantId, eventId: eventId(at), plant: plantWith({ name: `plant ${id}` }), ...rest },
   }
 }
 
-const TAGGED = claimAt(0, 1n, { plant: { name: 'plant 1', tag: 'herb' } })
+const TAGGED = claimAt(0, 1n, { plant: plantWith({ name: 'plant 1', tag: 'herb' }) })
 export const RECORDS: LogRecord[] = [
   TAGGED,
   claimAt(1, 2n),

@@ -1,6 +1,7 @@
 import { type EventVersion, upcast, version1 } from '@plant-store/shared/plant/payload.ts'
 import { MAX_TEXT_CODE_POINTS, type NewPlant, type Plant } from '@plant-store/shared/plant/plant.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { plantWith } from './generated-plants.ts'
 
 // A version that no release has: tests rehearse with it what one would do to a running store.
 
@@ -22,8 +23,7 @@ const fromVersion1 = ({ name, tag }: Plant): PlantVersion2 => ({
 })
 
 function toPlant({ names, tags: [tag] }: PlantVersion2): Plant {
-  const name = names.en as string
-  return tag === undefined ? { name } : { name, tag }
+  return plantWith({ name: names.en as string, ...(tag !== undefined && { tag }) })
 }
 
 /** All versions of the release that knows this one: version 1 is read by way of it. */

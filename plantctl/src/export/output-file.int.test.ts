@@ -43,7 +43,7 @@ it('an export that is interrupted ends with its next plants, and leaves nothing 
   const interrupted = new AbortController()
   const print = async () => {}
   const context = { printData: print, printError: print, signal: interrupted.signal }
-  const claim = { ...newPlant(1n), offset: FIRST, eventId: randomUUID() as EventId, plant: { name: 'Fern' } }
+  const claim = { ...newPlant(1n), offset: FIRST, eventId: randomUUID() as EventId, plant: newPlant(1n) }
   const exported = writeExport({ topic: 'plants' }, context, join(folder, 'plants.jsonl'), async ({ add }) => {
     await add(0 as Partition, [claim])
     interrupted.abort()

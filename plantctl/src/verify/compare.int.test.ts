@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
+import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { claimAt, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
 import type { GenerationReader } from './compare.ts'
@@ -161,10 +162,10 @@ describe('the comparison finds what bytes and sizes alone could miss', () => {
 describe('more plants than one span has', () => {
   const PLANTS = 1_025
   /** Some have texts of the maximal length, so that the buffer of a span grows, and a response has some 100 KiB. */
-  const LONGEST = { name: '🌱'.repeat(1_000), tag: '🌱'.repeat(1_000) }
+  const LONGEST = plantWith({ name: '🌱'.repeat(1_000), tag: '🌱'.repeat(1_000) })
   const records = Array.from({ length: PLANTS }, (_, at) =>
     claimAt(at, at % 2 === 0 ? 2n ** 63n - 1n - BigInt(at) : BigInt(at) - 2n ** 63n, {
-      plant: at % 40 === 31 ? LONGEST : at % 7 === 0 ? undefined : { name: `plant ${at}` },
+      plant: at % 40 === 31 ? LONGEST : at % 7 === 0 ? undefined : plantWith({ name: `plant ${at}` }),
     }),
   )
   const log = { records, next: checkpointAt(offsetOf(PLANTS - 1), records) }

@@ -1,8 +1,10 @@
 import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
+import { textsOf } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
+import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
 import { addDifference, type Difference, noFindings, type Subject } from './difference.ts'
@@ -12,7 +14,7 @@ const entry = (id: bigint, changed: Partial<NonNullable<LogRecord['claim']>> = {
   encodeEntry({ ...claimOf(id), ...changed })
 const claimText = (id: bigint) => {
   const { offset, eventId, plant } = claimOf(id)
-  return JSON.stringify({ offset, event: eventId, ...(plant ?? { unreadable: true }) })
+  return JSON.stringify({ offset, event: eventId, ...(plant ? textsOf(plant) : { unreadable: true }) })
 }
 
 const KEYS = ['meta', 'plants', 'order', 'parked'] as const
@@ -74,12 +76,24 @@ const CORRUPTIONS: Corruption[] = [
   ],
   ['another offset', inPlants('2', entry(2n, { offset: offsetOf(3) })), [changed(2n, 'offset', '1', '3')]],
   ['an offset beyond the log', inPlants('2', entry(2n, { offset: offsetOf(99) })), [changed(2n, 'offset', '1', '99')]],
-  ['another name', inPlants('2', entry(2n, { plant: { name: 'x' } })), [changed(2n, 'name', 'plant 2', 'x')]],
-  ['an added tag', inPlants('2', entry(2n, { plant: { name: 'plant 2', tag: '' } })), [changed(2n, 'tag', null, '')]],
-  ['a removed tag', inPlants('1', entry(1n, { plant: { name: 'plant 1' } })), [changed(1n, 'tag', 'herb', null)]],
+  [
+    'another name',
+    inPlants('2', entry(2n, { plant: plantWith({ name: 'x' }) })),
+    [changed(2n, 'name', 'plant 2', 'x')],
+  ],
+  [
+    'an added tag',
+    inPlants('2', entry(2n, { plant: plantWith({ name: 'plant 2', tag: '' }) })),
+    [changed(2n, 'tag', null, '')],
+  ],
+  [
+    'a removed tag',
+    inPlants('1', entry(1n, { plant: plantWith({ name: 'plant 1' }) })),
+    [changed(1n, 'tag', 'herb', null)],
+  ],
   [
     'another tag',
-    inPlants('1', entry(1n, { plant: { name: 'plant 1', tag: 'tree' } })),
+    inPlants('1', entry(1n, { plant: plantWith({ name: 'plant 1', tag: 'tree' }) })),
     [changed(1n, 'tag', 'herb', 'tree')],
   ],
   [
@@ -89,7 +103,7 @@ const CORRUPTIONS: Corruption[] = [
   ],
   [
     'an unreadable event stored as readable',
-    inPlants('3', entry(3n, { plant: { name: 'x' } })),
+    inPlants('3', entry(3n, { plant: plantWith({ name: 'x' }) })),
     [changed(3n, 'readable', 'no', 'yes')],
   ],
   [

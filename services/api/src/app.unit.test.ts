@@ -5,15 +5,16 @@ import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { createApp } from './app.ts'
 import { ApiSettings } from './settings.ts'
 
 const ORIGIN = 'https://app.example'
 const POSITION = { partition: 3 as Partition, offset: 17 as Offset }
 const plants = new Map<bigint, Plant>([
-  [1n, { name: 'Monstera', tag: 'indoor' }],
-  [2n, { name: 'Monstera', tag: '' }],
-  [3n, { name: 'Monstera' }],
+  [1n, plantWith({ name: 'Monstera', tag: 'indoor' })],
+  [2n, plantWith({ name: 'Monstera', tag: '' })],
+  [3n, plantWith({ name: 'Monstera' })],
 ])
 
 let close = async () => {}
@@ -111,9 +112,10 @@ describe('a list', () => {
   })
 
   it('has every digit of its ids; those that this release cannot read are not among the items', async () => {
-    const claims = [claim(2n ** 63n - 1n, { name: '\u0000"🌱', tag: '' }), claim(-(2n ** 63n))]
+    const name = '\u0000"🌱'
+    const claims = [claim(2n ** 63n - 1n, plantWith({ name, tag: '' })), claim(-(2n ** 63n))]
     const { body } = await (await openApp({}, claims))('GET', '/plants')
-    const items = '[{"id":9223372036854775807,"name":"\\u0000\\"🌱","tag":""}]'
+    const items = `[{"id":9223372036854775807,"name":${JSON.stringify(name)},"tag":""}]`
     expect(body).toBe(`{"items":${items},"unreadable":[-9223372036854775808]}`)
   })
 

@@ -3,7 +3,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { appendUndecodable, keepCompression } from '../../../tests/support/compressed-records.ts'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { MAX_INT64, MIN_INT64, newPlant } from '../../../tests/support/generated-plants.ts'
+import { MAX_INT64, MIN_INT64, newPlant, plantWith } from '../../../tests/support/generated-plants.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -77,19 +77,15 @@ describe('an event', () => {
     const topic = await openTopic(1)
     const traceparent = parseTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01') as Traceparent
     const [tagged, plain] = [newEventId(), newEventId()]
-    await topic.appendRecords([
-      plantCreated({ id: MIN_INT64 as PlantId, name: 'fern', tag: 'indoor' }, tagged, 1, { traceparent }),
-      plantCreated({ id: MAX_INT64 as PlantId, name: 'oak' }, plain, 1),
-    ])
+    const fern = { id: MIN_INT64 as PlantId, ...plantWith({ name: 'fern', tag: 'indoor' }) }
+    const oak = { id: MAX_INT64 as PlantId, ...plantWith({ name: 'oak' }) }
+    await topic.appendRecords([plantCreated(fern, tagged, 1, { traceparent }), plantCreated(oak, plain, 1)])
     const consumer = await consumeInto(topic.topic)
     await eventually(() => expect(consumer.events).toHaveLength(2))
     const time = expect.any(Date)
     expect(consumer.events).toEqual([
-      {
-        ...{ id: MIN_INT64, name: 'fern', tag: 'indoor', eventId: tagged },
-        ...{ time, partition: 0, offset: 0, traceparent },
-      },
-      { id: MAX_INT64, name: 'oak', eventId: plain, time, partition: 0, offset: 1 },
+      { ...fern, eventId: tagged, time, partition: 0, offset: 0, traceparent },
+      { ...oak, eventId: plain, time, partition: 0, offset: 1 },
     ])
   })
 })

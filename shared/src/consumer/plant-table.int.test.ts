@@ -45,7 +45,7 @@ it('has each plant of the table once, and follows it', async () => {
   await table.ready
   expect([table.size, seen.length, [...table].length]).toEqual([100, 100, 100])
   const { partition } = rowOf(7n, 7)
-  expect(table.get(7n)).toEqual({ id: 7n, name: 'plant 7', eventId: expect.any(String), partition, offset: 7 })
+  expect(table.get(7n)).toEqual({ ...newPlant(7n), eventId: expect.any(String), partition, offset: 7 })
   expect(table.get(100n)).toBeUndefined()
 
   await append([rowOf(100n, 100)])

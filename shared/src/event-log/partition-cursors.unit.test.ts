@@ -15,8 +15,8 @@ const P = 0 as Partition
 const at = (offset: number, eventId: EventId | '' = ''): Checkpoint => ({ offset: offset as Offset, eventId })
 
 function claimAt(offset: number): LogRecord {
-  const { id, name } = newPlant(BigInt(offset))
-  const claim = { offset: offset as Offset, id, eventId: randomUUID() as EventId, plant: { name } }
+  const plant = newPlant(BigInt(offset))
+  const claim = { offset: offset as Offset, id: plant.id, eventId: randomUUID() as EventId, plant }
   return { offset: claim.offset, claim }
 }
 

@@ -1,19 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { decodeEntry, EntryError, encodeEntry } from './entry.ts'
+import { NAME_AND_TAG } from '../../../tests/support/generated-plants.ts'
+import { EntryError, entriesOf } from './entry.ts'
 import type { EventId } from './event-id.ts'
-import type { PlantId } from './plant.ts'
-import type { Claim } from './plant-created.ts'
+import type { Plant, PlantId } from './plant.ts'
 import { offsetOf } from './position.ts'
 
 const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
 const HEAD = `${EVENT_ID.replaceAll('-', '')}00000000002a`
 const ID = 1n as PlantId
 const OFFSET = offsetOf(42)
+const { decodeEntry, encodeEntry } = entriesOf(NAME_AND_TAG)
 const decode = (hex: string) => decodeEntry(ID, Buffer.from(hex, 'hex'))
 
 describe('an entry of the read model', () => {
   // Entries outlive releases: these bytes must always read so.
-  it.each<[string, string, Claim['plant']]>([
+  it.each<[string, string, Pick<Plant, 'name' | 'tag'> | undefined]>([
     ['an unreadable claim', `00${HEAD}`, undefined],
     ['a name', `01${HEAD}c3986c`, { name: 'Øl' }],
     ['an empty name', `01${HEAD}`, { name: '' }],

@@ -1,14 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventIds, plantIds, plants } from '../../../tests/support/generated-plants.ts'
-import type { EventId } from './event-id.ts'
-import { type EventVersion, upcast, version1 } from './payload.ts'
+import { eventIds, NAME_AND_TAG, plantIds, plants, plantWith } from '../../../tests/support/generated-plants.ts'
+import { type EventVersion, payloadOf, upcast, version1 } from './payload.ts'
 import { MAX_TEXT_CODE_POINTS, type NewPlant, type PlantId } from './plant.ts'
 import { type NewRecord, plantCreated, readRecord } from './plant-created.ts'
 import { FIRST } from './position.ts'
 
 const PARTITIONS = 12
-const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
 
 const asciiTexts = fc.string({ unit: 'grapheme-ascii', maxLength: 30 })
 /** As long as a text may be, one more, and one less. */
@@ -16,7 +14,7 @@ const longTexts = fc.integer({ min: -1, max: 1 }).map((more) => 'x'.repeat(MAX_T
 const texts = fc.oneof({ weight: 4, arbitrary: asciiTexts }, { weight: 1, arbitrary: longTexts })
 const newPlants: fc.Arbitrary<NewPlant> = fc
   .tuple(plantIds, fc.oneof(plants, fc.record({ name: texts, tag: texts }), fc.record({ name: texts })))
-  .map(([id, plant]) => ({ ...plant, id }))
+  .map(([id, plant]) => ({ ...plantWith(plant), id }))
 
 /** One byte more, less or other, most often one that means something in JSON, or none at all. */
 const meaningful = fc.constantFrom(...Buffer.from('{}[]":,\\ x7u\n\t'), 0, 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xc3, 0xff)
@@ -51,15 +49,15 @@ describe('a payload that is read byte by byte', () => {
     )
   })
 
-  it.each<[string, Omit<NewPlant, 'id'>]>([
+  it.each<[string, Pick<NewPlant, 'name' | 'tag'>]>([
     ['a name', { name: 'Monstera deliciosa' }],
     ['a name and a tag', { name: 'Monstera deliciosa', tag: 'shade' }],
     ['empty texts', { name: '', tag: '' }],
     ['all that stands for itself', { name: ' !#[]^~', tag: '{},:' }],
     ['the longest texts', { name: 'x'.repeat(MAX_TEXT_CODE_POINTS), tag: 'y'.repeat(MAX_TEXT_CODE_POINTS) }],
-  ])('is what plantCreated writes of %s', (_what, plant) => {
-    const { key, value } = plantCreated({ ...plant, id: -7n as PlantId }, EVENT_ID, PARTITIONS)
-    expect(version1.readCanonical(value, key)).toEqual(plant)
+  ])('is what is written of %s', (_what, plant) => {
+    const { write, readCanonical } = payloadOf(NAME_AND_TAG)
+    expect(readCanonical(write(-7n as PlantId, plant), Buffer.from('-7'))).toEqual(plant)
   })
 })
 

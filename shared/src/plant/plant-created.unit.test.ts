@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventIds, newPlant, newPlants, plantIds } from '../../../tests/support/generated-plants.ts'
+import { eventIds, newPlant, newPlants, plantIds, plantWith } from '../../../tests/support/generated-plants.ts'
 import type { EventId } from './event-id.ts'
-import { type PlantId, plantOf } from './plant.ts'
+import { PLANT_EXAMPLES, type PlantId, plantOf, textsOf as textsOfPlant } from './plant.ts'
 import { eventHeaders, PARKED, parseTraceparent, plantCreated, readRecord, type Traceparent } from './plant-created.ts'
 import type { Offset, Partition } from './position.ts'
 
@@ -24,7 +24,7 @@ describe('an event that creates a plant', () => {
   })
 
   it('is a CloudEvent 1.0 in binary mode, with the source of its store, and its payload has the id as a text', () => {
-    const plant = { id: -7n as PlantId, name: 'n' }
+    const plant = { id: -7n as PlantId, ...PLANT_EXAMPLES.bare }
     const sharedHeaders = eventHeaders('https://plants.example/eu')
     const { headers, value } = plantCreated(plant, EVENT_ID, PARTITIONS, { sharedHeaders, timeMs: 1_795_281_883_402 })
     expect(textsOf(headers)).toEqual({
@@ -35,7 +35,7 @@ describe('an event that creates a plant', () => {
       ce_time: '2026-11-21T17:24:43.402Z',
       'content-type': 'application/json; version=1',
     })
-    expect(value.toString()).toBe('{"id":"-7","name":"n"}')
+    expect(value.toString()).toBe(JSON.stringify({ id: '-7', ...textsOfPlant(PLANT_EXAMPLES.bare) }))
     expect(textsOf(plantCreated(plant, EVENT_ID, PARTITIONS).headers).ce_source).toBe('/plants')
   })
 
@@ -74,7 +74,7 @@ describe('an event that creates a plant', () => {
 it('a record in another partition than its key is parked and does not claim an id', () => {
   fc.assert(
     fc.property(plantIds, eventIds, fc.nat(PARTITIONS - 1), (id, eventId, elsewhere) => {
-      const { partition, ...record } = plantCreated({ id, name: 'n' }, eventId, PARTITIONS)
+      const { partition, ...record } = plantCreated({ id, ...plantWith({ name: 'n' }) }, eventId, PARTITIONS)
       fc.pre(elsewhere !== partition)
       const found = readRecord({ offset: OFFSET, ...record }, elsewhere as Partition, PARTITIONS)
       expect(found).toEqual({ offset: OFFSET, parked: PARKED.wrongPartition })

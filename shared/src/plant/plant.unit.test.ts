@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import { EDGE_IDS, MAX_INT64, MIN_INT64, newPlants } from '../../../tests/support/generated-plants.ts'
-import { MAX_TEXT_CODE_POINTS, NewPlant, parsePlantId, plantIdOf, plantOf } from './plant.ts'
+import { EDGE_IDS, MAX_INT64, MIN_INT64, newPlants, plantWith } from '../../../tests/support/generated-plants.ts'
+import { MAX_TEXT_CODE_POINTS, NewPlant, PLANT_EXAMPLES, parsePlantId, plantIdOf, plantOf } from './plant.ts'
 
 const accepts = (plant: unknown) => Value.Check(NewPlant, plant)
 
@@ -16,38 +16,39 @@ describe('a new plant', () => {
   })
 
   it('may have unknown fields, which are dropped', () => {
-    expect(accepts({ id: 1n, name: 'Ficus', colour: 'green' })).toBe(true)
-    expect(plantOf({ name: 'Ficus', tag: 'tree', colour: 'green' } as never)).toEqual({
-      name: 'Ficus',
-      tag: 'tree',
-    })
-    expect(Object.keys(plantOf({ name: 'Ficus' }))).toEqual(['name'])
+    const plant = plantWith({ name: 'Ficus' })
+    expect(accepts({ id: 1n, ...plant, colour: 'green' })).toBe(true)
+    expect(plantOf({ ...plant, colour: 'green' } as never)).toEqual(plant)
+    expect(Object.keys(plant)).toEqual(Object.keys(PLANT_EXAMPLES.bare))
   })
 
   // One code point each, however many UTF-16 units, bytes or characters on the screen.
   it.each(['a', 'é', '植', '🌱', '\u0301', '\u200d'])('counts its texts in code points: %j', (codePoint) => {
     const longest = codePoint.repeat(MAX_TEXT_CODE_POINTS)
-    expect(accepts({ id: 1n, name: longest, tag: longest })).toBe(true)
-    expect(accepts({ id: 1n, name: longest + codePoint })).toBe(false)
-    expect(accepts({ id: 1n, name: 'n', tag: longest + codePoint })).toBe(false)
+    expect(accepts({ id: 1n, ...plantWith({ name: longest, tag: longest }) })).toBe(true)
+    expect(accepts({ id: 1n, ...plantWith({ name: longest + codePoint }) })).toBe(false)
+    expect(accepts({ id: 1n, ...plantWith({ tag: longest + codePoint }) })).toBe(false)
   })
 
-  it.each<[string, unknown]>([
-    ['no name', { id: 1n }],
-    ['no id', { name: 'n' }],
-    ['an id as a number', { id: 1, name: 'n' }],
-    ['an id as a text', { id: '1', name: 'n' }],
-    ['an id above int64', { id: MAX_INT64 + 1n, name: 'n' }],
-    ['an id below int64', { id: MIN_INT64 - 1n, name: 'n' }],
-    ['no id but null', { id: null, name: 'n' }],
-    ['a name that is no text', { id: 1n, name: 1n }],
-    ['null as a tag', { id: 1n, name: 'n', tag: null }],
-    ['half a surrogate pair in its name', { id: 1n, name: 'n\ud83c' }],
-    ['half a surrogate pair in its tag', { id: 1n, name: 'n', tag: '\udf31' }],
-    ['a list around it', [{ id: 1n, name: 'n' }]],
-    ['nothing', null],
-  ])('is rejected with %s', (_fault, plant) => {
-    expect(accepts(plant)).toBe(false)
+  it.each<[string, object]>([
+    ['no name', { name: undefined }],
+    ['no id', { id: undefined }],
+    ['an id as a number', { id: 1 }],
+    ['an id as a text', { id: '1' }],
+    ['an id above int64', { id: MAX_INT64 + 1n }],
+    ['an id below int64', { id: MIN_INT64 - 1n }],
+    ['no id but null', { id: null }],
+    ['a name that is no text', { name: 1n }],
+    ['null as a tag', { tag: null }],
+    ['half a surrogate pair in its name', { name: 'n\ud83c' }],
+    ['half a surrogate pair in its tag', { tag: '\udf31' }],
+  ])('is rejected with %s', (_fault, change) => {
+    const changed = Object.entries({ id: 1n, ...PLANT_EXAMPLES.bare, ...change })
+    expect(accepts(Object.fromEntries(changed.filter(([, value]) => value !== undefined)))).toBe(false)
+  })
+
+  it.each([[[{ id: 1n, ...PLANT_EXAMPLES.bare }]], [null]])('is not %s', (value) => {
+    expect(accepts(value)).toBe(false)
   })
 })
 

@@ -9,6 +9,7 @@ import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.t
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
+import { plantWith } from '../../../tests/support/generated-plants.ts'
 
 const spanSizes = fc.constantFrom(1, 2, 4, 512)
 /** Enough for the hash table and the entry buffer to grow several times. */
@@ -18,7 +19,7 @@ const claimOf = (id: bigint, at: number): Claim => ({
   id: id as PlantId,
   offset: offsetOf(at),
   eventId: '00000000-0000-4000-8000-000000000000' as EventId,
-  plant: { name: 'x'.repeat(at % 300) },
+  plant: plantWith({ name: 'x'.repeat(at % 300) }),
 })
 
 describe('the plants of a fold', () => {

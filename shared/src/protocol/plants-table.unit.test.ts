@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { eventIdOfBytes } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
@@ -18,7 +19,7 @@ const logs = fc.array(fc.tuple(kinds, fc.nat(4), fc.nat(9)), { maxLength: 40 }).
     const offset = offsetOf(n)
     if (kind === 'gap') return []
     if (kind === 'foreign') return [{ offset, parked: 1 }]
-    const plant = kind === 'plant' ? { name: `plant ${id}` } : undefined
+    const plant = kind === 'plant' ? plantWith({ name: `plant ${id}` }) : undefined
     const claim = { offset, id: BigInt(id) as PlantId, eventId: eventIdOf(event), plant }
     return [kind === 'plant' ? { offset, claim } : { offset, claim, parked: 6 }]
   }),
@@ -84,7 +85,7 @@ it('a writer goes on after the latest creation, in whatever order the rows are',
     fc.property(fc.array(fc.tuple(fc.nat(40), fc.nat(9))), (drawn) => {
       const rows = drawn.map(([offset, event]) => ({
         ...{ offset: offsetOf(offset), id: BigInt(offset) as PlantId, eventId: eventIdOf(event) },
-        plant: { name: `plant ${offset}` },
+        plant: plantWith({ name: `plant ${offset}` }),
       }))
       const latest = rows.toSorted((a, b) => b.offset - a.offset)[0]
       const expected = latest === undefined ? BEFORE_LOG : { offset: latest.offset, eventId: latest.eventId }

@@ -11,7 +11,7 @@ const CLAIM_BYTES = 126
 const EVENT_ID = '00000000-0000-4000-8000-000000000000' as EventId
 
 function claimAt(offset: number, id: number): Claim {
-  return { offset: offset as Offset, id: BigInt(id) as PlantId, eventId: EVENT_ID, plant: { name: '' } }
+  return { offset: offset as Offset, id: BigInt(id) as PlantId, eventId: EVENT_ID, plant: undefined }
 }
 
 /** A window of so many claims, as a list. */

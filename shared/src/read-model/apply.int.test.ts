@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
+import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { asStored, dumpKeys, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
@@ -47,7 +48,7 @@ function batchOf(first: number, ...ids: bigint[]): LogBatch {
     const offset = offsetOf(first + index)
     return {
       offset,
-      claim: { offset, id: id as PlantId, eventId: randomUUID() as EventId, plant: { name: 'n' } },
+      claim: { offset, id: id as PlantId, eventId: randomUUID() as EventId, plant: plantWith({ name: 'n' }) },
     }
   })
   return { records, next: checkpointAt(offsetOf(first + ids.length - 1), records) }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
-import { MIN_INT64 } from '../../../tests/support/generated-plants.ts'
-import { decodeEntry } from '../plant/entry.ts'
+import { MIN_INT64, newPlant, plantWith } from '../../../tests/support/generated-plants.ts'
+import { decodeEntry, encodeEntry } from '../plant/entry.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { MAX_TEXT_CODE_POINTS, type PlantId, parsePlantId } from '../plant/plant.ts'
 import { type LogRecord, PARKED } from '../plant/plant-created.ts'
@@ -101,7 +101,7 @@ describe('packed records', () => {
     // Three bytes of UTF-8 for each unit of UTF-16.
     const text = '€'.repeat(MAX_TEXT_CODE_POINTS)
     const id = MIN_INT64 as PlantId
-    const claim = { offset: MAX_OFFSET, id, eventId: EVENT_ID, plant: { name: text, tag: text } }
+    const claim = { offset: MAX_OFFSET, id, eventId: EVENT_ID, plant: plantWith({ name: text, tag: text }) }
     const records: LogRecord[] = [
       { offset: MAX_OFFSET, claim },
       { offset: MAX_OFFSET, claim, parked: PARKED.unreadablePayload },
@@ -114,8 +114,11 @@ describe('packed records', () => {
     const head = `${EVENT_ID.replaceAll('-', '')}00000000002a`
     const offset = offsetOf(42)
     const claim = { offset, id: -7n as PlantId, eventId: EVENT_ID }
+    const created = { ...claim, plant: newPlant(-7n) }
+    const entry = encodeEntry(created).toString('hex')
+    const length = Buffer.from([entry.length / 2]).toString('hex')
     const records: LogRecord[] = [
-      { offset, claim: { ...claim, plant: { name: 'Øl' } } },
+      { offset, claim: created },
       { offset, parked: PARKED.badKey },
       {
         offset,
@@ -126,7 +129,7 @@ describe('packed records', () => {
     const hexOf = (text: string) => Buffer.from(text).toString('hex')
     expect(packRecords(records).toString('hex')).toBe(
       [
-        `02001a00${hexOf('-7')}01${head}c3986c`,
+        `0200${length}00${hexOf('-7')}${entry}`,
         `00000004${hexOf('42:2')}`,
         `14001704${hexOf('-9223372036854775808')}00${head}${hexOf('42:5')}`,
       ].join(''),

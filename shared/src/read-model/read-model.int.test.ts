@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 import { documentedRights } from '../../../tests/support/documented-rights.ts'
-import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
+import { EDGE_IDS, plantWith } from '../../../tests/support/generated-plants.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -21,7 +21,7 @@ const ID = 7n as PlantId
 const WAIT_MS = 20_000
 
 const claimAt = (offset: number, id: PlantId = ID): Claim => ({
-  ...{ offset: offsetOf(offset), id, eventId: randomUUID() as EventId, plant: { name: `plant ${id}` } },
+  ...{ offset: offsetOf(offset), id, eventId: randomUUID() as EventId, plant: plantWith({ name: `plant ${id}` }) },
 })
 
 /** Applies one claim as the next record of its partition. */

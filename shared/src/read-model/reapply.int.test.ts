@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
+import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
 import type { EventId } from '../plant/event-id.ts'
@@ -113,14 +114,14 @@ it('a readable entry does not change, whatever is parked at its offset', async (
   const { topic, redis, apply, reapply, bytesOf } = await openReapplying()
   const claim: Claim = {
     ...{ offset: 0 as Offset, id: 7n as PlantId, eventId: randomUUID() as EventId },
-    plant: { name: 'fern' },
+    plant: plantWith({ name: 'fern' }),
   }
   const record = { offset: claim.offset, claim }
   await apply(P, BEFORE_LOG, { records: [record], next: { offset: claim.offset, eventId: claim.eventId } })
   const { plants } = await bytesOf(P)
   await redis.hset(`{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:parked`, '0', PARKED.unknownVersion)
 
-  const other = { ...record, claim: { ...claim, plant: { name: 'oak' } } }
+  const other = { ...record, claim: { ...claim, plant: plantWith({ name: 'oak' }) } }
   expect(await reapply(P, [{ was: PARKED.unknownVersion, record: other }])).toBe(1)
   expect((await bytesOf(P)).plants).toEqual(plants)
 })

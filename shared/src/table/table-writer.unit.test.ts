@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createClock, flushPromises } from '../../../tests/simulation/clock.ts'
+import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
@@ -17,7 +18,7 @@ const STEP_MS = 20
 /** The log has one claim at each offset, and the id of its plant is the offset. */
 const recordAt = (offset: number): LogRecord & { claim: Claim } => {
   const eventId = `00000000-0000-4000-8000-${String(offset).padStart(12, '0')}` as EventId
-  const claim = { id: BigInt(offset) as PlantId, eventId, offset: offset as Offset, plant: { name: 'aloe' } }
+  const claim = { id: BigInt(offset) as PlantId, eventId, offset: offset as Offset, plant: plantWith({ name: 'aloe' }) }
   return { offset: offset as Offset, claim }
 }
 const checkpointAt = (offset: number): Checkpoint => (offset < 0 ? BEFORE_LOG : recordAt(offset).claim)

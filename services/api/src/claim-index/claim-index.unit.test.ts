@@ -7,7 +7,7 @@ import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkp
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import { expect, it } from 'vitest'
 import { createClock } from '../../../../tests/simulation/clock.ts'
-import { newPlant } from '../../../../tests/support/generated-plants.ts'
+import { newPlant, plantWith } from '../../../../tests/support/generated-plants.ts'
 import { noTail } from '../../../../tests/support/no-tail.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createClaimIndex } from './claim-index.ts'
@@ -23,7 +23,7 @@ type OwnClaim = Omit<Claim, 'offset'>
 
 function newClaim(): OwnClaim {
   const { id, name } = newPlant(++lastId)
-  return { id, eventId: randomUUID() as EventId, plant: { name } }
+  return { id, eventId: randomUUID() as EventId, plant: plantWith({ name }) }
 }
 
 /** A claim index of one partition; the test is the read model, the tail and the clock. */

@@ -1,12 +1,13 @@
 import { randomInt, randomUUID } from 'node:crypto'
 
-// node main.ts openapi-fetch | hey-api, with BASE_URL and TOKEN: creates three plants, each twice, reads and lists them.
+// node main.ts openapi-fetch|hey-api [ID…], with BASE_URL and TOKEN: creates plants, each twice, reads and lists them.
 
-const [generator = 'openapi-fetch'] = process.argv.slice(2)
+const [generator = 'openapi-fetch', ...given] = process.argv.slice(2)
 const { create, list, read } = (await import(`./with-${generator}.ts`)) as typeof import('./with-openapi-fetch.ts')
 
-/** Odd ids beyond 2^53: a number would be another one. */
-const ids = Array.from({ length: 3 }, () => 2n ** 53n + 2n * BigInt(randomInt(2 ** 40)) + 1n)
+/** By default, odd ids beyond 2^53: a number would be another one. */
+const random = () => 2n ** 53n + 2n * BigInt(randomInt(2 ** 40)) + 1n
+const ids = given.length === 0 ? Array.from({ length: 3 }, random) : given.map(BigInt)
 const positions: string[] = []
 for (const id of ids) {
   // A program keeps the key until the create has a result: with the same key, it is the same create.

@@ -141,14 +141,8 @@ it('follows the partitions whose leader it can reach', async () => {
   const topic = await createUnreplicatedTopic()
   const appender = createAppender(clientOf(1), topic)
   onTestFinished(() => appender.close())
-  const addresses = cluster.brokers.split(',')
   let isReachable = false
-  const kafka = createKafka(addresses, 'test', quietLog, {
-    socketFactory: ({ host, port, onConnect }) =>
-      connect(isReachable || !addresses[1]?.endsWith(`:${port}`) ? port : NOBODY_LISTENS, host, onConnect),
-  })
-  const groupId = await groupNotAt(2)
-  const follower = followLog({ kafka, topic, partitions: NODE_IDS.length }, { groupId: () => groupId })
+  const follower = await followWithout(2, { topic, partitions: NODE_IDS.length, isReachable: () => isReachable })
   // Longer than kafkajs tries a leader again.
   for (let round = 0; round < 5; round++) {
     for (const partition of [0, 2]) await appendAndFollow(appender, partition, [follower])
@@ -157,6 +151,30 @@ it('follows the partitions whose leader it can reach', async () => {
   isReachable = true
   await appendAndFollow(appender, 1, [follower])
 })
+
+it('reads from the leader while it cannot reach the replica of its rack', async () => {
+  const topic = await createTopicOn([NODE_IDS])
+  const appender = createAppender(clientOf(1), topic)
+  onTestFinished(() => appender.close())
+  const follower = await followWithout(2, { topic, partitions: 1, isReachable: () => false, rackId: 'rack-2' })
+  for (let n = 0; n < 5; n++) await appendAndFollow(appender, P, [follower])
+})
+
+type Unreached = { topic: string; partitions: number; isReachable(): boolean; rackId?: string }
+
+/** Follows with a client that can connect to this broker only at times; another one coordinates its group. */
+async function followWithout(nodeId: number, { topic, partitions, isReachable, rackId }: Unreached) {
+  const addresses = cluster.brokers.split(',')
+  const kafka = createKafka(addresses, 'test', quietLog, {
+    rackId,
+    socketFactory: ({ host, port, onConnect }) => {
+      const isOpen = isReachable() || !addresses[nodeId - 1]?.endsWith(`:${port}`)
+      return connect(isOpen ? port : NOBODY_LISTENS, host, onConnect)
+    },
+  })
+  const groupId = await groupNotAt(nodeId)
+  return followLog({ kafka, topic, partitions }, { groupId: () => groupId })
+}
 
 /** A group whose coordinator is another broker: the leader of the partition of its offsets. */
 async function groupNotAt(nodeId: number): Promise<string> {

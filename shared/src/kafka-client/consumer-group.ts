@@ -26,6 +26,8 @@ type FetchError = Error & { topic?: string; partition?: number }
 type ConsumerGroup = {
   groupId: string
   memberId: string | null
+  /** Empty without one. */
+  rackId: string
   coordinator: unknown
   /** Commits offsets, to the coordinator of the last join; null before the first one. */
   offsetManager: { coordinator: unknown } | null
@@ -51,6 +53,8 @@ const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
 /** kafkajs drops the broker then, and asks for the metadata again. */
 const CLOSED = 'KafkaJSConnectionClosedError'
 const CONNECT_AGAIN_AFTER_MS = 1_000
+/** As long as kafkajs reads from the replica that a leader has named. */
+const RACK_AGAIN_AFTER_MS = 300_000
 
 /**
  * kafkajs sends heartbeats to the coordinator that it found when it joined. When that broker is frozen, each heartbeat
@@ -64,10 +68,13 @@ const CONNECT_AGAIN_AFTER_MS = 1_000
  * when it is no replica any more, or when it has less than the leader. Here the leader is asked again.
  *
  * kafkajs stops the fetches from all brokers, and then the consumer, when one broker cannot be connected to. Here only
- * the fetches from that one wait. If none can be, a heartbeat fails.
+ * the fetches from that one wait. If none can be, a heartbeat fails. If it may be the replica of the rack, which each
+ * leader would name again, the leaders are read for a while.
  */
 export function groupsWithLiveBrokers(Original: new (options: object) => ConsumerGroup) {
   return class extends Original {
+    #rack = { id: '', againAtMs: Number.POSITIVE_INFINITY }
+
     override async heartbeat(options: { interval: number }): Promise<void> {
       try {
         await super.heartbeat(options)
@@ -105,16 +112,22 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
         // The replica may be back since the last metadata. A leader that names it responds without records.
         cluster.brokerPool.metadataExpireAt = null
       }
+      if (performance.now() >= this.#rack.againAtMs) this.rackId = this.#rack.id
       return super.findReadReplicaForPartitions(topic, partitions)
     }
 
     override async recoverFromFetch(error: FetchError): Promise<void> {
       const { topic = '', partition = -1 } = error
-      const wasOfReplica = this.preferredReadReplicasPerTopicPartition[topic]?.[partition] !== undefined
+      const preferred = this.preferredReadReplicasPerTopicPartition
+      const wasOfReplica = preferred[topic]?.[partition] !== undefined
       // An error may be of any replica. The leaders name theirs again.
       this.preferredReadReplicasPerTopicPartition = {}
       if (error.name !== CLOSED && isNotConnected(error)) {
         this.cluster.brokerPool.metadataExpireAt = null
+        if (this.rackId !== '' && Object.values(preferred).some((replicas) => Object.keys(replicas).length > 0)) {
+          this.#rack = { id: this.rackId, againAtMs: performance.now() + RACK_AGAIN_AFTER_MS }
+          this.rackId = ''
+        }
         return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
       }
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)

@@ -23,14 +23,22 @@ export function playApart(work: Work, onProgress: (played: number) => void = () 
   })
 }
 
+/** The seeds of each thread. */
+export function sharesOf(from: number, count: number, threads: number): Work[] {
+  const share = Math.ceil(count / threads)
+  return Array.from({ length: threads }, (_, n) => ({
+    from: from + n * share,
+    count: Math.max(0, Math.min(share, count - n * share)),
+  }))
+}
+
 /** Plays `count` seeds, shared among threads. Resolves with each thread's first broken guarantee, if any. */
 export async function playAll(from: number, count: number, onProgress: (played: number) => void): Promise<Found[]> {
-  const threads = availableParallelism()
-  const share = Math.ceil(count / threads)
-  const played = Array.from({ length: threads }, () => 0)
+  const shares = sharesOf(from, count, availableParallelism())
+  const played = shares.map(() => 0)
   return Promise.all(
-    played.map((_, n) =>
-      playApart({ from: from + n * share, count: Math.min(share, count - n * share) }, (now) => {
+    shares.map((share, n) =>
+      playApart(share, (now) => {
         played[n] = now
         onProgress(played.reduce((sum, each) => sum + each, 0))
       }),

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { PlantCreated } from '@plant-store/shared/consumer/plant-record.ts'
 import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { plantWith } from '../../support/generated-plants.ts'
 import { createKafkaLog } from '../kafka.ts'
@@ -17,7 +18,7 @@ export type World = ReturnType<typeof createWorld>
 /** A log, a group that consumes it, and the guarantees of consumers. */
 export function createWorld(random: Random) {
   const log = createKafkaLog(PARTITIONS)
-  const firsts = new Map<PlantId, Offset>()
+  const firsts = new Map<PlantId, Claim>()
   /** The creations that were not delivered yet. */
   const owed = ALL.map(() => new Set<Offset>())
   const committed = new Map<Partition, GroupOffset>()
@@ -32,7 +33,6 @@ export function createWorld(random: Random) {
 
   const world = {
     log,
-    firsts,
     committed,
     broken,
     /** From now on without faults. */
@@ -60,12 +60,16 @@ export function createWorld(random: Random) {
       const offset = log.append(record)
       const claim = log.records(record.partition).at(-1)?.claim
       if (claim === undefined || firsts.has(claim.id)) return
-      firsts.set(claim.id, offset)
+      firsts.set(claim.id, claim)
       if (claim.plant !== undefined) owedIn(record.partition).add(offset)
     },
 
-    handled({ id, partition, offset }: PlantCreated): void {
-      if (firsts.get(id) !== offset) broken(`a void claim was delivered: offset ${offset} of ${partition}`)
+    handled(event: PlantCreated): void {
+      const { id, time, partition, offset } = event
+      const first = firsts.get(id)
+      if (first?.offset !== offset) broken(`a void claim was delivered: offset ${offset} of ${partition}`)
+      else if (!isDeepStrictEqual(event, { ...first.plant, id, eventId: first.eventId, time, partition, offset }))
+        broken(`offset ${offset} of ${partition} was delivered with another content`)
       owedIn(partition).delete(offset)
     },
 

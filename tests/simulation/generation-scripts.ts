@@ -91,7 +91,7 @@ export function stateScript(keys: PartitionKeys, requested: string): GenerationS
 }
 
 /** A count has no field before its first increment. */
-function textsOf(generation: Generation | undefined): GenerationState['texts'] {
+export function textsOf(generation: Generation | undefined): GenerationState['texts'] {
   const { checkpoint, fold, partitions, plantCount, voids, parkedCount, mark } = generation ?? {}
   const text = (value: number | undefined) => (value === undefined ? '' : String(value))
   const count = (value: number | undefined) => (value === 0 ? '' : text(value))

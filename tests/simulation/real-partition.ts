@@ -16,7 +16,7 @@ import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import { listedSpan } from '@plant-store/shared/read-model/read-model.ts'
 import { type GenerationState, generationState } from '@plant-store/shared/read-model/state.ts'
 import type { Redis } from 'ioredis'
-import type { BeginCall, BeginOutcome, SwitchOutcome } from './generation-scripts.ts'
+import { type BeginCall, type BeginOutcome, type SwitchOutcome, textsOf } from './generation-scripts.ts'
 import type { ApplyOutcome, PartitionKeys, StoredMeta } from './redis-scripts.ts'
 
 /** One partition in a real Redis: the product's scripts, and direct access to damage and read its keys. */
@@ -155,17 +155,10 @@ export function asStored({ live, filling, generations }: PartitionKeys): Record<
     ...(filling !== undefined && { filling }),
   }
   for (const [name, generation] of generations) {
-    const { checkpoint, fold, partitions, plants, order, plantCount, parked, parkedCount, voids, mark } = generation
-    stored[`${name}:meta`] = {
-      checkpoint: String(checkpoint.offset),
-      event: checkpoint.eventId,
-      fold: String(fold),
-      partitions: String(partitions),
-      ...(mark !== undefined && { mark }),
-      ...(plantCount > 0 && { plants: String(plantCount) }),
-      ...(voids > 0 && { voids: String(voids) }),
-      ...(parkedCount > 0 && { parked: String(parkedCount) }),
-    }
+    const { plants, order, parked } = generation
+    const { event, ...texts } = textsOf(generation)
+    const fields = Object.entries(texts).filter(([, text]) => text !== '')
+    stored[`${name}:meta`] = { event, ...Object.fromEntries(fields) }
     if (plants.size > 0) stored[`${name}:plants`] = Object.fromEntries(plants)
     if (order.length > 0) stored[`${name}:order`] = order.map(String)
     if (parked.size > 0)

@@ -74,19 +74,8 @@ export function emptyGeneration(fold: number, partitions: number): Generation {
 export function copyKeys({ live, filling, generations }: PartitionKeys): PartitionKeys {
   const copies = new Map<string, Generation>()
   for (const [name, generation] of generations) {
-    const { checkpoint, fold, partitions, plants, order, plantCount, parked, parkedCount, voids, mark } = generation
-    copies.set(name, {
-      checkpoint,
-      fold,
-      partitions,
-      plants: new Map(plants),
-      order: order.slice(),
-      plantCount,
-      parked: new Map(parked),
-      parkedCount,
-      voids,
-      mark,
-    })
+    const { plants, order, parked } = generation
+    copies.set(name, { ...generation, plants: new Map(plants), order: [...order], parked: new Map(parked) })
   }
   return { live, filling, generations: copies }
 }

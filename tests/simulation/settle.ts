@@ -1,5 +1,3 @@
-import type { Outcome } from '@plant-store/api/src/create-plant/create-plant.ts'
-import type { ReadPlant } from '@plant-store/api/src/read-plants/read-plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -38,6 +36,17 @@ export async function runUntil(
     await runRound(world, random, isCalm)
   }
   return false
+}
+
+/** Runs rounds until all of these requests have their responses; undefined if they do not get them. */
+async function responsesTo<T>(world: World, random: Random, requests: Promise<T>[]): Promise<T[] | undefined> {
+  let responses: T[] | undefined
+  void Promise.all(requests).then((all) => {
+    responses = all
+  })
+  await flushPromises()
+  await runUntil(world, random, () => responses !== undefined)
+  return responses
 }
 
 /** After the last fault: everything must recover, work, and come to rest with every guarantee kept. */
@@ -131,11 +140,8 @@ function unrest(world: World): string {
 
 /** Each api must list exactly the fold of the log, in pages of any length. */
 async function checkLists(world: World, random: Random): Promise<void> {
-  const apis = world.listening()
-  let done = 0
-  for (const [n, api] of apis.entries()) void world.clients.listAll(api, 1 + n).then(() => done++)
-  await flushPromises()
-  if (!(await runUntil(world, random, () => done === apis.length))) world.broken('a list gets no response')
+  const listings = world.listening().map((api, n) => world.clients.listAll(api, 1 + n))
+  if ((await responsesTo(world, random, listings)) === undefined) world.broken('a list gets no response')
 }
 
 async function checkRetries(world: World, random: Random): Promise<void> {
@@ -143,11 +149,9 @@ async function checkRetries(world: World, random: Random): Promise<void> {
   if (api === undefined) return
   for (const request of world.clients.unknown()) {
     await awaitSmallWindows(world, random)
-    let done = false
-    void world.clients.retryUnknown(api, request).then(() => {
-      done = true
-    })
-    if (!(await runUntil(world, random, () => done))) world.broken('a retry with the same key gets no response')
+    const retry = world.clients.retryUnknown(api, request)
+    if ((await responsesTo(world, random, [retry])) === undefined)
+      world.broken('a retry with the same key gets no response')
   }
 }
 
@@ -159,17 +163,15 @@ async function checkService(world: World, random: Random): Promise<void> {
   for (const [n, api] of world.listening().entries()) {
     await awaitSmallWindows(world, random)
     const id = BigInt(1_000 + n) as PlantId
-    const results: { is: string }[] = []
-    void world.clients.createNew(api, random, id).then((outcome) => results.push(outcome))
+    const create = world.clients.createNew(api, random, id)
     for (const known of [id, ...IDS]) {
       void world.clients.readAt(api, known).then((result) => {
         if (result.is === 'coverageGap') world.broken(`${api.process.name} can't read though all has settled`)
       })
     }
-    await runUntil(world, random, () => results.length > 0)
-    if (results[0]?.is !== 'created') {
-      world.broken(`${api.process.name} can't create though all has settled: ${results[0]?.is}`)
-    }
+    const [created] = (await responsesTo(world, random, [create])) ?? []
+    if (created?.is !== 'created')
+      world.broken(`${api.process.name} can't create though all has settled: ${created?.is}`)
   }
 }
 
@@ -178,19 +180,15 @@ async function checkWithoutProjectors(world: World, random: Random): Promise<voi
   for (const { process } of world.projecting()) world.crash(process, random)
   for (const [n, api] of world.listening().entries()) {
     const id = BigInt(4_000 + n) as PlantId
-    const results: Outcome[] = []
-    void world.clients.createNew(api, random, id).then((outcome) => results.push(outcome))
-    await runUntil(world, random, () => results.length > 0)
-    const [created] = results
+    const [created] = (await responsesTo(world, random, [world.clients.createNew(api, random, id)])) ?? []
     if (created?.is !== 'created') {
       world.broken(`${api.process.name} can't create while no projector runs: ${created?.is}`)
       return
     }
-    const reads: ReadPlant[] = []
-    for (const other of world.listening())
-      void world.clients.readAt(other, id, created).then((result) => reads.push(result))
-    await runUntil(world, random, () => reads.length === world.listening().length)
-    if (reads.some(({ is }) => is !== 'plant')) world.broken("an api can't read a new plant while no projector runs")
+    const requests = world.listening().map((other) => world.clients.readAt(other, id, created))
+    const reads = await responsesTo(world, random, requests)
+    if (reads?.every(({ is }) => is === 'plant') !== true)
+      world.broken("an api can't read a new plant while no projector runs")
   }
   world.startProjector(0, allPartitions(PARTITIONS))
   if (!(await runUntil(world, random, isAtRest))) world.broken('nothing settles after all projectors were dead')

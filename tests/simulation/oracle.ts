@@ -35,7 +35,8 @@ export function differenceFromFold(log: Log, { partitions }: RedisServer): strin
   return undefined
 }
 
-const hasLostKey = ({ plants, order, plantCount }: Generation) => Math.min(plants.size, order.length) < plantCount
+const hasLostKey = ({ plants, order, plantCount }: Generation) =>
+  plantCount > 0 && (plants.size === 0 || order.length === 0)
 
 function compare(generation: Generation, log: Log, partition: Partition): string | undefined {
   const { checkpoint, plants, order, parked, voids } = generation

@@ -61,12 +61,12 @@ export async function startApi(
   { windowBytes, reportsBases, sharedLogRecordsPerS }: SimulatedApiOptions,
   context: ProcessContext,
 ): Promise<SimulatedApi> {
-  const { clock, log, network, quiet, rules, onHalt, onApplied } = context
+  const { clock, log, brokers, network, quiet, rules, onHalt, onApplied } = context
   const partitions = log.ends().length
   const time = clock.timeOf(process)
   const readModel = connectReadModel(process, network, rules, onApplied)
   const ends = async () => ({
-    ends: (await network.call(process, 'read of the log ends', [log.ends]))[0] as Offset[],
+    ends: (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0] as Offset[],
   })
   const retryOptions = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
   const startState = await retry(() => readStartState(readModel, ends, { partitions }), retryOptions)

@@ -2,7 +2,7 @@ import type { AppendResult } from '@plant-store/shared/event-log/append.ts'
 import { AppendRefused, type RefusalKind } from '@plant-store/shared/event-log/broker-errors.ts'
 import type { LaneOptions } from '@plant-store/shared/event-log/lanes.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { SimulatedProcess } from './clock.ts'
 import type { Log } from './kafka.ts'
 import type { Network } from './network.ts'
@@ -11,13 +11,19 @@ import type { Random } from './random.ts'
 const BROKERS = 2
 /** The share of attempts that a partition refuses, in schedules where it refuses some. */
 const REFUSED = 0.3
+/** The share of fetches from a replica that lags, in schedules with such replicas. */
+const LAGGING = 0.1
 const ATTEMPT_REFUSALS = ['transient', 'permanent', undefined, undefined] as const
 
 export type Brokers = ReturnType<typeof createBrokers>
 
-/** The leaders of the partitions, and what they refuse. */
-export function createBrokers(log: Log, refusals: Random, refusesAppends: boolean) {
-  let mayRefuse = refusesAppends
+/** The leaders of the partitions, what they refuse, and the replicas that lag behind them. */
+export function createBrokers(
+  log: Log,
+  refusals: Random,
+  { refusesAppends, hasLag }: { refusesAppends: boolean; hasLag: boolean },
+) {
+  let [mayRefuse, mayLag] = [refusesAppends, hasLag]
   const leaders: (number | undefined)[] = log.ends().map((_, partition) => partition % BROKERS)
 
   /** Refuses a record by its event, so that it is refused again, and its neighbours are not. */
@@ -31,8 +37,26 @@ export function createBrokers(log: Log, refusals: Random, refusesAppends: boolea
     return refusals.chance(REFUSED) ? (refusals.pick([...ATTEMPT_REFUSALS]) as RefusalKind | undefined) : undefined
   }
 
+  const ends = (): (Offset | undefined)[] => log.ends().map((end, p) => (leaders[p] === undefined ? undefined : end))
+
   return {
     leaders: () => [...leaders],
+
+    /** The ends of the log, without those of partitions without a leader. */
+    ends,
+
+    /** Throws while a partition has no leader. */
+    allEnds(): Offset[] {
+      const known = ends().filter((end) => end !== undefined)
+      if (known.length < leaders.length) throw new Error('no leader')
+      return known
+    },
+
+    /** The end that a fetch finds, perhaps at a replica that lags; undefined without a leader. */
+    fetchedEnd(partition: Partition, random: Random): Offset | undefined {
+      const end = ends()[partition]
+      return end !== undefined && mayLag && random.chance(LAGGING) ? (random.below(end + 1) as Offset) : end
+    },
 
     /** A partition gets another leader, or none. */
     elect(random: Random): number | undefined {
@@ -41,9 +65,10 @@ export function createBrokers(log: Log, refusals: Random, refusesAppends: boolea
       return leaders[partition]
     },
 
-    /** From now on no append is refused, and each partition has a leader. */
+    /** From now on no append is refused, no replica lags, and each partition has a leader. */
     recover(): void {
       mayRefuse = false
+      mayLag = false
       for (const partition of allPartitions(leaders.length)) leaders[partition] ??= 0
     },
 

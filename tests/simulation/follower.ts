@@ -1,11 +1,9 @@
 import { createPartitionCursors, type RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { SimulatedProcess } from './clock.ts'
-import type { Log } from './kafka.ts'
-import type { Network } from './network.ts'
+import type { ProcessContext } from './process-context.ts'
 import type { Random } from './random.ts'
 
 const MAX_RECORDS = 5
@@ -18,7 +16,13 @@ export type SimulatedFollower = ReturnType<typeof createSimulatedFollower>
 export function createSimulatedFollower(
   process: SimulatedProcess,
   sink: RecordSink,
-  { log, network, time, quiet }: { log: Log; network: Network; time: Time; quiet: ProcessLog },
+  {
+    log,
+    brokers,
+    network,
+    time,
+    quiet,
+  }: Pick<ProcessContext, 'log' | 'brokers' | 'network' | 'quiet'> & { time: Time },
 ) {
   const partitions = log.ends().length
   /** `next` is where the next fetch starts; `epoch` counts the seeks. */
@@ -44,17 +48,19 @@ export function createSimulatedFollower(
         cursor.next = offset
         cursor.epoch++
       },
-      ends: async () => (await network.call(process, 'read of the log ends', [log.ends]))[0] as Offset[],
+      ends: async () => (await network.call(process, 'read of the log ends', [brokers.ends]))[0] as Offset[],
     },
     { partitions, time, log: quiet },
   )
 
   function fetch(partition: Partition, random: Random, isCalm: boolean) {
     const cursor = cursorOf(partition)
+    const end = brokers.fetchedEnd(partition, random)
+    if (end === undefined) return undefined
     // Out of range: kafkajs starts again at the first offset.
-    if (cursor.next > log.end(partition)) cursor.next = FIRST
-    const stray = !isCalm && random.chance(0.05) ? (random.below(log.end(partition) + 1) as Offset) : undefined
-    const delivery = log.fetch(partition, stray ?? cursor.next, 1 + random.below(MAX_RECORDS))
+    if (cursor.next > end) cursor.next = FIRST
+    const stray = !isCalm && random.chance(0.05) ? (random.below(end + 1) as Offset) : undefined
+    const delivery = log.fetch(partition, stray ?? cursor.next, 1 + random.below(MAX_RECORDS), end)
     const isDamaged = stray !== undefined && stray % DAMAGED_EVERY === 0
     return delivery && { delivery: isDamaged ? undecodable(delivery) : delivery, epoch: cursor.epoch }
   }

@@ -38,11 +38,11 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (expected.offset !== BEFORE_FIRST) return STALE_AT_START',
     '',
   ]),
-  rare(266, 'a generation without its plants counts as whole', FIRST_WINS_IN_REDIS, [
+  rare(431, 'a generation without its plants counts as whole', FIRST_WINS_IN_REDIS, [
     '(order.length === plantCount && plants.has(order[0] as PlantId))',
     'order.length === plantCount',
   ]),
-  rare(111, 'a generation without its order counts as whole', FIRST_WINS_IN_REDIS, [
+  rare(250, 'a generation without its order counts as whole', FIRST_WINS_IN_REDIS, [
     '(order.length === plantCount && plants.has(order[0] as PlantId))',
     'plants.size === plantCount',
   ]),
@@ -72,7 +72,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (first.offset < claim.offset) continue',
     'if (first.offset < claim.offset && first.eventId !== claim.eventId) continue',
   ]),
-  bug('a claim that the read model does not have becomes a row', protocol('plants-table'), [
+  rare(354, 'a claim that the read model does not have becomes a row', protocol('plants-table'), [
     'if (claim.offset > checkpoint || first === undefined || first.offset > claim.offset) return undefined',
     'if (first === undefined || first.offset > claim.offset) {\n      rows.push(claim)\n      continue\n    }',
   ]),
@@ -97,7 +97,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '{ offset: latest.offset, eventId: latest.eventId }',
     '{ offset: (latest.offset + 1) as Offset, eventId: latest.eventId }',
   ]),
-  bug('queued records are written although others are missing before them', protocol('plants-table'), [
+  rare(724, 'queued records are written although others are missing before them', protocol('plants-table'), [
     'if (from.offset > written.offset) return undefined',
     '',
   ]),
@@ -143,15 +143,15 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'windows[partition]?.continueAt(after(checkpoint.offset))',
     'windows[partition]?.continueAt(after(after(checkpoint.offset)))',
   ]),
-  bug('a window that skips keeps its start', protocol('window'), [
+  rare(4045, 'a window that skips keeps its start', protocol('window'), [
     '      claims.clear()\n      start = offset\n',
     '      if (offset < start) start = offset\n',
   ]),
-  bug('a window that skips keeps its claims', protocol('window'), [
+  rare(4556, 'a window that skips keeps its claims', protocol('window'), [
     '      claims.clear()\n      start = offset\n',
     '      start = offset\n',
   ]),
-  bug('going back lowers the read floor', CLAIM_INDEX, [
+  rare(237, 'going back lowers the read floor', CLAIM_INDEX, [
     'rewoundTo[partition] = checkpoint.offset\n',
     'rewoundTo[partition] = checkpoint.offset\n    readFloor.of = () => checkpoint.offset\n',
   ]),
@@ -206,7 +206,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'window.start > after(checkpoint)',
     'window.start >= after(checkpoint)',
   ]),
-  bug('the window decides in spite of a gap', protocol('coverage'), [
+  rare(126, 'the window decides in spite of a gap', protocol('coverage'), [
     "if (hasCoverageGap(window, checkpoint)) return { is: 'unknown' }\n  const first = window.firstClaim(id)",
     "const first = window.firstClaim(id)\n  if (first === undefined && hasCoverageGap(window, checkpoint)) return { is: 'unknown' }",
   ]),
@@ -222,7 +222,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return hasCoverageGap(window, checkpoint) ? checkpoint : tail',
   ]),
-  bug('a window that has moved on decides', FIRST_CLAIMS, [
+  rare(244, 'a window that has moved on decides', FIRST_CLAIMS, [
     'entry, checkpoint: each.checkpoint }',
     'entry, checkpoint: Infinity as Offset }',
   ]),
@@ -260,7 +260,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '      if (offset < next) throw',
     '      if (claims.bytes() > maxBytes / 2) return undefined\n      if (offset < next) throw',
   ]),
-  rare(80, 'a window without bounds is never full', protocol('window'), [
+  rare(95, 'a window without bounds is never full', protocol('window'), [
     'while (claims.bytes() > maxBytes) start = after(claims.dropOldest())',
     'if (claims.bytes() > maxBytes) while (claims.count() > 0) claims.dropOldest()',
   ]),
@@ -271,7 +271,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   bug('the window does not pass control records', protocol('window'), ['if (offset > next) next = offset', '']),
 
   // The readFloor and positions.
-  rare(81, 'the read floor is never raised', protocol('coverage'), [
+  rare(112, 'the read floor is never raised', protocol('coverage'), [
     'if (offset > (floors[partition] as Offset)) floors[partition] = offset',
     '',
   ]),
@@ -279,7 +279,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'ends.map((end) => (end - 1) as Offset)',
     'ends.map(() => -1 as Offset)',
   ]),
-  rare(685, 'a create does not raise the read floor', CREATE, [
+  rare(775, 'a create does not raise the read floor', CREATE, [
     'claimIndex.readFloor.raise(partition, first.offset)',
     '',
   ]),
@@ -299,15 +299,15 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ]),
 
   // Lists.
-  rare(247, 'a list continues over a gap', protocol('list'), [
+  rare(396, 'a list continues over a gap', protocol('list'), [
     'if (claims.length === count || hasCoverageGap(window, checkpoint)) return',
     'if (claims.length === count) return',
   ]),
-  rare(1997, 'a list includes void claims', protocol('list'), [
+  rare(2005, 'a list includes void claims', protocol('list'), [
     'candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
     'candidates.claims',
   ]),
-  rare(279, 'a list leaves out claims that Redis has applied in the meantime', protocol('list'), [
+  rare(330, 'a list leaves out claims that Redis has applied in the meantime', protocol('list'), [
     'entry === undefined || entry.offset >= after(checkpoint)',
     'entry === undefined',
   ]),
@@ -323,8 +323,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'window.claimsAfter(checkpoint, max)',
     'window.claimsAfter(after(checkpoint), max)',
   ]),
-  rare(663, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete && ', '']),
-  rare(70, 'a list ends below the read floor', protocol('list'), [' && reach >= required.readFloor', '']),
+  rare(666, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete && ', '']),
+  rare(88, 'a list ends below the read floor', protocol('list'), [' && reach >= required.readFloor', '']),
   rare(31494, 'a list continues in a partition below the token', protocol('list'), [
     'if (reach < required.token) return { claims: [], isEnd: false }',
     '',
@@ -346,7 +346,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
       '{ start: starts[n] as Offset, next: claimIndex.window(span.partition).next, firstClaim: claimIndex.window(span.partition).firstClaim, claimsAfter: claimIndex.window(span.partition).claimsAfter }',
     ],
   ),
-  rare(363, 'a list ends at the last partition', LIST, [
+  rare(391, 'a list ends at the last partition', LIST, [
     'const { length } = cursor.listed\n    const partitions = cursor.listed.map((_, n) => ((cursor.partition + n) % length) as Partition)',
     'const partitions = cursor.listed.slice(cursor.partition).map((_, n) => (cursor.partition + n) as Partition)\n    const { length } = partitions',
   ]),
@@ -361,7 +361,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   rare(976, 'a list does not raise the read floor', LIST, ['claimIndex.readFloor.raise(partition, offset)', '{}']),
 
   // Create.
-  rare(256, 'a keyed create is a duplicate as soon as its id is in the window', CREATE, [
+  rare(277, 'a keyed create is a duplicate as soon as its id is in the window', CREATE, [
     'if (!keyed && claimed !== undefined) return verdictOn(claimed)',
     'if (claimed !== undefined) return verdictOn(claimed)',
   ]),
@@ -393,7 +393,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (entry.isInFlight || entry.mayBeWritten) return',
     'if (entry.mayBeWritten) return',
   ]),
-  bug("a refusal after an attempt without an outcome is 'not written'", LANES, [
+  rare(224, "a refusal after an attempt without an outcome is 'not written'", LANES, [
     'if (!isForGood || entry.mayBeWritten) return false',
     'if (!isForGood) return false',
   ]),
@@ -411,7 +411,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '    look(each, entry)\n',
     '    look(each, entry ?? { id: each.id, eventId: each.eventId, offset: 0 as Offset, plant: undefined })\n',
   ]),
-  bug('the checkpoint of a later look-up is taken before its entry', FIRST_CLAIMS, [
+  rare(267, 'the checkpoint of a later look-up is taken before its entry', FIRST_CLAIMS, [
     'if (checkpoint > each.checkpoint) each.checkpoint = checkpoint',
     'each.checkpoint = Infinity as Offset',
   ]),
@@ -419,7 +419,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'failed: (error) => suspect(partition, error),',
     'failed: () => each.found({ entry: undefined, checkpoint: Infinity as Offset }),',
   ]),
-  bug('the checkpoint of the look-up is forgotten', CREATE, [
+  rare(244, 'the checkpoint of the look-up is forgotten', CREATE, [
     'partition, checkpoint: absent.checkpoint }',
     'partition, checkpoint: Infinity as Offset }',
   ]),
@@ -459,6 +459,14 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "if (decision.do === 'confirmEnd') return confirmEnd(partition, cursor)",
     "if (decision.do === 'confirmEnd') return",
   ]),
+  bug('a delivery that ends before the checkpoint halts its reader', POSITIONS, [
+    "if (decision.do === 'confirmEnd') return confirmEnd(partition, cursor)",
+    "if (decision.do === 'confirmEnd') return halt('the log ends', partition)",
+  ]),
+  bug('a log without a leader counts as empty', POSITIONS, [
+    'end === undefined ? undefined : outOfBounds(load.value, end)',
+    'outOfBounds(load.value, end ?? (0 as Offset))',
+  ]),
   bug('the event at the checkpoint is not compared', protocol('checkpoint'), [
     'if (found !== eventId) {',
     'if (false as boolean) {',
@@ -468,7 +476,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'return after(offset)',
   ]),
   rare(
-    2948,
+    11583,
     'a delivery after the checkpoint verifies the log',
     POSITIONS,
     [
@@ -518,7 +526,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ]),
 
   // The orderly end.
-  bug('the shutdown does not wait for waiters', CREATE, [
+  rare(509, 'the shutdown does not wait for waiters', CREATE, [
     'await deadlines.allEnded()',
     'await Promise.allSettled(owners.values())',
   ]),

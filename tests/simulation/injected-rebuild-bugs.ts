@@ -36,7 +36,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     ["onPhase('switching')\n", 'await generations.mark(partition, generation, mark)\n'],
   ),
   bug('a mark is not fresh', FINISH, ['const mark = freshMark()', "const mark = 'the mark'"]),
-  bug('the switch does not demand the mark', GENERATIONS_IN_REDIS, [
+  rare(106, 'the switch does not demand the mark', GENERATIONS_IN_REDIS, [
     "if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }\n",
     '',
   ]),
@@ -52,7 +52,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     "if (fold > foldVersion) return { is: 'FOLD', version: fold }\n",
     '',
   ]),
-  rare(44, 'a rebuild starts beside a newer fold version', GENERATIONS_IN_REDIS, [
+  rare(160, 'a rebuild starts beside a newer fold version', GENERATIONS_IN_REDIS, [
     'if (generation !== undefined && generation.fold > foldVersion)',
     'if (generation !== undefined && generation.fold === Infinity)',
   ]),
@@ -86,12 +86,13 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     ],
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
-  rare(179, 'nothing is compared', COMPARISON, ['return findings.listed', 'return []']),
+  rare(244, 'nothing is compared', COMPARISON, ['return findings.listed', 'return []']),
   rare(3526, 'entries that are read back count as equal', COMPARE, [
     '!sameSpan(stored, plants.span(from, length))',
     'stored === undefined',
   ]),
   rare(3526, 'entries are not compared', COMPARE, ["report({ what: 'entryChanged', id, ...difference })", '{}']),
+  rare(1267, 'a missing entry is not reported', COMPARE, ['report({ what, id, expected: formatClaim(expected) })', '']),
   rare(24703, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
   rare(3323, 'parked records are not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
   rare(10138, 'counts are not compared', COMPARISON, [
@@ -106,7 +107,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     'if (found !== mark || fill.generation() !== generation) return undefined\n    if (!isDoubted) {',
     'if (false as boolean) {',
   ]),
-  rare(104, 'the fold continues where the generation was left', FILL, [
+  rare(143, 'the fold continues where the generation was left', FILL, [
     'filled = started.checkpoint\n',
     'filled = started.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),

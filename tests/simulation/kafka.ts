@@ -44,11 +44,10 @@ export function createKafkaLog(partitions: number) {
     records: (partition: Partition): readonly LogRecord[] => at(partition).records,
     raw: (partition: Partition): readonly RawRecord[] => at(partition).raw,
 
-    /** The result of a fetch; undefined at the end of the log. */
-    fetch(partition: Partition, requested: Offset, maxRecords: number): Delivery | undefined {
-      const { records, end } = at(partition)
+    /** The result of a fetch from a replica that has the log up to `end`; undefined at its end. */
+    fetch(partition: Partition, requested: Offset, maxRecords: number, end = at(partition).end): Delivery | undefined {
       if (requested >= end) return undefined
-      const found = records.filter(({ offset }) => offset >= requested)
+      const found = at(partition).records.filter(({ offset }) => offset >= requested && offset < end)
       const taken = found.slice(0, maxRecords)
       const isAll = taken.length === found.length
       const last = (isAll ? end - 1 : (taken.at(-1) as LogRecord).offset) as Offset

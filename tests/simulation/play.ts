@@ -10,20 +10,14 @@ export type Played = { broken: string | undefined; lines: string[] }
 
 const MIN_STEPS = 60
 const MAX_STEPS = 260
-/** The share of schedules with rebuilds. */
-const REBUILDS = 0.5
-/** Rebuilds are drawn from a separate seed, so that they do not change the rest of a schedule. */
-const REBUILD_SEED_OFFSET = 57
-/** The share of schedules in which Kafka refuses appends; drawn like rebuilds. */
-const REFUSED_APPENDS = 0.125
-const REFUSED_SEED_OFFSET = 294
-/** The share of schedules with a table; drawn like rebuilds. */
-const TABLES = 0.25
-const TABLE_SEED_OFFSET = 811
-
-/** The share of schedules with backups; drawn like rebuilds. */
-const BACKUPS = 0.125
-const BACKUP_SEED_OFFSET = 1_307
+/** The shares of schedules with these. Each is drawn from a separate seed, so that it does not change the rest. */
+const SHARES = {
+  rebuilds: { share: 0.5, seedOffset: 57 },
+  refusesAppends: { share: 0.125, seedOffset: 294 },
+  hasTable: { share: 0.25, seedOffset: 811 },
+  backups: { share: 0.125, seedOffset: 1_307 },
+  hasLag: { share: 0.25, seedOffset: 2_003 },
+}
 
 export function scheduleOf(seed: number): Schedule {
   const random = createRandom(seed)
@@ -39,14 +33,20 @@ export function scheduleOf(seed: number): Schedule {
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
   const ending = random.below(2 ** 32)
   const lists = random.pick([0, 0.3, 0.9]) as number
-  const rebuildRandom = createRandom(seed + REBUILD_SEED_OFFSET)
-  const rebuilds = rebuildRandom.chance(REBUILDS)
-  if (rebuilds) weights.push(...rebuildWeightsOf(rebuildRandom))
-  const refusesAppends = createRandom(seed + REFUSED_SEED_OFFSET).chance(REFUSED_APPENDS)
-  const hasTable = createRandom(seed + TABLE_SEED_OFFSET).chance(TABLES)
-  const backups = createRandom(seed + BACKUP_SEED_OFFSET).chance(BACKUPS)
-  if (backups) addBackupWeights(weights)
-  const drawn = { rebuilds, backups, refusesAppends, hasTable }
+  const rebuildRandom = createRandom(seed + SHARES.rebuilds.seedOffset)
+  const has = (
+    { share, seedOffset }: { share: number; seedOffset: number },
+    random = createRandom(seed + seedOffset),
+  ) => random.chance(share)
+  const drawn = {
+    rebuilds: has(SHARES.rebuilds, rebuildRandom),
+    refusesAppends: has(SHARES.refusesAppends),
+    hasTable: has(SHARES.hasTable),
+    backups: has(SHARES.backups),
+    hasLag: has(SHARES.hasLag),
+  }
+  if (drawn.rebuilds) weights.push(...rebuildWeightsOf(rebuildRandom))
+  if (drawn.backups) addBackupWeights(weights)
   return { calm, workload: { ...workload, lists }, windows, weights, ...drawn, steps, ending }
 }
 

@@ -33,7 +33,7 @@ export function startRebuild(
   { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
   context: ProcessContext,
 ): SimulatedRebuild {
-  const { clock, log, network, quiet, onApplied, rules, freshGeneration, freshMark } = context
+  const { clock, log, brokers, network, quiet, onApplied, rules, freshGeneration, freshMark } = context
   const time = clock.timeOf(process)
   const stopping = new AbortController()
   const generations = connectGenerations(process, network, rules, onApplied)
@@ -60,7 +60,7 @@ export function startRebuild(
       follower = followed
       return { ...followed, start: () => followed.assign([...only]) }
     },
-    readEnds: async () => (await network.call(process, 'read of the log ends', [log.ends]))[0] as Offset[],
+    readEnds: async () => (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0] as Offset[],
     readerOfLog: () => async (ranges, onRecords) => {
       for (const [partition, { end }] of ranges) {
         const records = log.records(partition).filter(({ offset }) => offset < end)

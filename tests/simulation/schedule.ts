@@ -16,6 +16,8 @@ export type Schedule = {
   backups: boolean
   /** True if Kafka refuses some appends: all of an attempt, or records with certain event ids. */
   refusesAppends: boolean
+  /** True if some fetches go to a replica that lags. */
+  hasLag: boolean
   /** True if projectors write the table. */
   hasTable: boolean
   steps: readonly number[]

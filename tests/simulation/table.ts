@@ -6,6 +6,7 @@ import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { laterRow } from '@plant-store/shared/protocol/plants-table.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { TableStores } from '@plant-store/shared/table/table.ts'
+import type { Brokers } from './brokers.ts'
 import type { SimulatedProcess } from './clock.ts'
 import type { Log } from './kafka.ts'
 import type { Network } from './network.ts'
@@ -63,7 +64,7 @@ export function createTable(log: Log, random: Random, broken: (guarantee: string
 /** The table and the log for the writer in one process: each call goes over the network. */
 export function connectTable(
   process: SimulatedProcess,
-  { log, network, table }: { log: Log; network: Network; table: Table },
+  { log, brokers, network, table }: { log: Log; brokers: Brokers; network: Network; table: Table },
   readModel: Pick<ReadModel, 'lookUpEach'>,
 ): TableStores {
   return {
@@ -96,6 +97,7 @@ export function connectTable(
 
     async readLog(ranges, onRecords) {
       for (const [partition, { from, end }] of ranges) {
+        if (brokers.ends()[partition] === undefined) continue
         for (let { offset } = from; after(offset) < end; ) {
           const [delivery] = await network.call(process, `replay of ${partition} after ${offset}`, [
             () => log.fetch(partition, after(offset), MAX_RECORDS),

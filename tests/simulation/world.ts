@@ -60,19 +60,20 @@ type WorldOptions = {
   workload: Workload
   windows: readonly number[]
   refusesAppends: boolean
+  hasLag: boolean
   hasTable: boolean
   ending: number
 }
 
 /** A plant store with several apis and projectors, one log, one Redis with replicas, and clients. */
 export function createWorld(
-  { workload, windows, refusesAppends, hasTable, ending }: WorldOptions,
+  { workload, windows, refusesAppends, hasLag, hasTable, ending }: WorldOptions,
   trace: (what: () => string) => void,
 ) {
   const clock = createClock()
   const log = createKafkaLog(PARTITIONS)
   const network = createNetwork(trace)
-  const brokers = createBrokers(log, createRandom(ending), refusesAppends)
+  const brokers = createBrokers(log, createRandom(ending), { refusesAppends, hasLag })
   const brokenTable = (guarantee: string) => {
     if (!mayHalt) broken(guarantee)
   }
@@ -239,6 +240,9 @@ export function createWorld(
       servers.add(master)
       const notified = processes.filter(() => random.chance(0.7))
       if (random.chance(0.3)) loseKey(state, random)
+      // A Redis Cluster, in which the other shards keep their masters.
+      if (random.chance(0.3))
+        for (const [p, keys] of old.partitions.entries()) if (random.chance(0.5)) state.partitions[p] = keys
       for (const process of notified) process.redis = master
       const names = () => notified.map(({ name }) => name).join(', ') || 'nobody'
       trace(() => `Redis FAILS OVER to ${checkpoints(master)} from ${checkpoints(old)}; notified: ${names()}`)

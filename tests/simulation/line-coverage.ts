@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = new URL('../..', import.meta.url)
 
-/** The deciding code. A line that the simulation does not reach is not needed. */
+/** The deciding code, which the simulation should reach. */
 const DECIDING = [
   'shared/src/protocol/checkpoint.ts',
   'shared/src/protocol/list.ts',

@@ -39,6 +39,21 @@ it('packages are not replaced while a service runs from their folder', async () 
   await service.stop({ graceMs: 0 })
 })
 
+it('packages for development are installed whatever npm omits', async () => {
+  const folder = temporaryFolder()
+  const root = { name: 'x', devDependencies: { tool: 'file:tool' } }
+  const tool = { name: 'tool', version: '1.0.0' }
+  const packages = { '': root, 'node_modules/tool': { resolved: 'tool', link: true }, tool: { ...tool, dev: true } }
+  mkdirSync(join(folder, 'tool'))
+  writeFileSync(join(folder, 'tool', 'package.json'), JSON.stringify(tool))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(root))
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ name: 'x', lockfileVersion: 3, packages }))
+  vi.stubEnv('NODE_ENV', 'production')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await ensureInstalled({ dev: true, folder })
+  expect(existsSync(join(folder, 'node_modules', 'tool', 'package.json'))).toBe(true)
+})
+
 it('an installation that cannot write names the folder', () => {
   const output =
     'npm error code EROFS\nnpm error syscall mkdir\nnpm error path /home/ada/.npm\nnpm error errno EROFS\nnpm error\n'

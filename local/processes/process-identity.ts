@@ -34,20 +34,20 @@ function identifyByPs(pid: number): string | undefined {
   return state.startsWith('Z') ? undefined : started.join(' ')
 }
 
-/** The pids of all processes with this text in their arguments. */
-export function findProcesses(text: string): number[] {
+/** The pids of all processes with one of these arguments. */
+export function findProcesses(wanted: readonly string[]): number[] {
   if (process.platform !== 'linux') {
     const rows = execFileSync('ps', ['-A', '-ww', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n')
-    return rows.filter((row) => row.includes(text)).map((row) => Number.parseInt(row, 10))
+    return rows.filter((row) => wanted.some((argument) => `${row} `.includes(` ${argument} `))).map((row) => Number.parseInt(row, 10))
   }
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return pids.filter((pid) => argumentsOf(pid).includes(text)).map(Number)
+  return pids.filter((pid) => argumentsOf(pid).some((argument) => wanted.includes(argument))).map(Number)
 }
 
-function argumentsOf(pid: string): string {
+function argumentsOf(pid: string): string[] {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   } catch {
-    return ''
+    return []
   }
 }

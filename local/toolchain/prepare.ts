@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
 import { cacheDir, root } from '../places.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { withLock } from '../processes/lock.ts'
@@ -28,14 +28,14 @@ export async function ensureInstalled({ dev, folder = root }: { dev: boolean; fo
   await withLock(join(cacheDir, 'install.lock'), { waitTimeoutMs: WAIT_TIMEOUT_MS }, async (onStart) => {
     if (isInstalled(folder, dev)) return
     // They load packages when they start again, some also later.
-    const services = findProcesses(join(folder, 'services') + sep)
+    const services = findProcesses(['api', 'projector'].map((kind) => join(folder, 'services', kind, 'src', 'main.ts')))
     if (services.length > 0)
       throw new Failure(
         `Packages in ${folder} have to be installed, but services run from there (pid ${services.join(', ')}): ` +
           'stop npm start and other services, and try again. The installation deletes what they load.',
       )
     const hasDev = Object.values(installedIn(folder)).some((locked) => locked.dev)
-    await npm(['ci', ...(dev || hasDev ? [] : ['--omit=dev'])], folder, onStart)
+    await npm(['ci', dev || hasDev ? '--include=dev' : '--omit=dev'], folder, onStart)
   })
 }
 

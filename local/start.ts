@@ -1,6 +1,5 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { bringUp } from './launch/bring-up.ts'
 import { help, welcome } from './launch/help.ts'

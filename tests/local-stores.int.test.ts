@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { ensureJars } from '../local/stores/jars.ts'
 import { startKafka } from '../local/stores/kafka.ts'
+import { startRedis } from '../local/stores/redis.ts'
+import { redisProcesses } from './support/redis-processes.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { registerProcess } from './support/test-run.ts'
 
@@ -50,4 +52,11 @@ it('a data directory that cannot be formatted: the first line of the exception i
   const options = { dir: folder, logFile: join(folder, 'kafka.log'), classpath: '.' }
   const started = startKafka({ ...options, java: javaAfter(folder, lines.join('\n')) })
   await expect(started).rejects.toThrow('IllegalStateException: the reason')
+})
+
+it.skipIf(inject('storeSource') === 'docker')('a Redis on the port of another one does not start', async () => {
+  const { dir, ...processes } = await redisProcesses()
+  const options = { ...processes, dir, logFile: join(dir, 'redis.log') }
+  const { port } = await startRedis(options)
+  await expect(startRedis({ ...options, port })).rejects.toThrow(`port ${port} of 127.0.0.1 is in use`)
 })

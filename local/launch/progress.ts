@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks'
-
 export type Progress = ReturnType<typeof createProgress>
 
 /** Shows the progress: a line at the start and at the end of each step. */

@@ -32,9 +32,11 @@ export const logFileOf = ({ localDir }: Settings, name: string) => join(localDir
 
 /** Resolves at once, before the service is ready. */
 export function startService(service: Service, environment: Environment): Promise<RunningProcess> {
-  const { name, kind } = service
-  const [logFile, env] = [logFileOf(environment.settings, name), environmentOf(service, environment)]
-  return startProcess({ name, command: process.execPath, args: argumentsOf(kind), cwd: root, env, logFile })
+  const { name, kind, port, opsPort } = service
+  const { settings } = environment
+  const [logFile, env] = [logFileOf(settings, name), environmentOf(service, environment)]
+  const listens = { host: settings.host, ports: port === undefined ? [opsPort] : [port, opsPort] }
+  return startProcess({ name, command: process.execPath, args: argumentsOf(kind), cwd: root, env, logFile, ...listens })
 }
 
 type Limits = { startTimeoutMs: number; signal: AbortSignal }

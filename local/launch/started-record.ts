@@ -73,10 +73,10 @@ async function endLeftovers({ processes, dockerProject }: Started, onLeftovers: 
 
 /** SIGTERM, and after graceMs SIGKILL. */
 async function endAll(entries: Process[], graceMs: number): Promise<void> {
-  const start = Date.now()
+  const start = performance.now()
   for (const entry of entries) end(entry, 'SIGTERM')
   for (let alive = entries.filter(isAlive); alive.length > 0; alive = alive.filter(isAlive)) {
-    const elapsedMs = Date.now() - start
+    const elapsedMs = performance.now() - start
     if (elapsedMs > graceMs) for (const entry of alive) end(entry, 'SIGKILL')
     if (elapsedMs > graceMs + KILL_TIMEOUT_MS) {
       const pids = alive.map(({ pid }) => pid).join(', ')

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, Failure } from '../processes/failure.mjs'
 import { lastError } from '../processes/log-file.ts'

@@ -81,12 +81,12 @@ export async function withLock<T>(
   { waitTimeoutMs, signal }: { waitTimeoutMs: number; signal?: AbortSignal | undefined },
   work: (alsoHeldBy: (pid: number) => void) => Promise<T>,
 ): Promise<T> {
-  const deadline = Date.now() + waitTimeoutMs
+  const deadline = performance.now() + waitTimeoutMs
   const own = holder(process.pid)
   let lock = take(file, own, isHeld)
   for (; lock === undefined; lock = take(file, own, isHeld)) {
     signal?.throwIfAborted()
-    if (Date.now() > deadline) throw new Failure(`Another process holds the lock ${file}: wait for its end.`)
+    if (performance.now() > deadline) throw new Failure(`Another process holds the lock ${file}: wait for its end.`)
     await delay(100)
   }
   const { write, release } = lock

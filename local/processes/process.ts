@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from './failure.mjs'
 import { type Exit, stopGroup, trackGroup } from './group.ts'
 import { lastLines } from './log-file.ts'
+import { isPortFree } from './port.ts'
 
 export { type Exit, killLivingGroups, stopGroup } from './group.ts'
 
@@ -30,14 +31,21 @@ type Program = {
   env?: NodeJS.ProcessEnv
   /** The user it runs as; only root may choose. */
   user?: { uid?: number; gid?: number }
+  /** The ports that it listens on, of `host` (127.0.0.1 unless given). */
+  ports?: number[]
+  host?: string
 }
 
 /**
  * Starts a program that keeps running, as the leader of a process group, with both its outputs appended to a log file.
- * Throws a Failure when there is no such program.
+ * Throws a Failure when there is no such program, or another one listens on its ports: checks of readiness would reach
+ * that one.
  */
 export async function startProcess(program: Program): Promise<RunningProcess> {
-  const { name, command, args, logFile, user, ...options } = program
+  const { name, command, args, logFile, user, ports = [], host = '127.0.0.1', ...options } = program
+  for (const port of ports)
+    if (!(await isPortFree(port, host)))
+      throw new Failure(`${name} could not be started: port ${port} of ${host} is in use.`)
   mkdirSync(dirname(logFile), { recursive: true })
   const log = openSync(logFile, 'a')
   const logStart = statSync(logFile).size
@@ -68,16 +76,16 @@ type Readiness = {
 export async function untilReady(running: RunningProcess, { isReady, startTimeoutMs, signal, why }: Readiness) {
   const { name, logFile, logStart } = running
   const logged = () => `\n${lastLines(logFile, logStart)}\nThe whole log: ${logFile}`
-  const deadline = Date.now() + startTimeoutMs
+  const deadline = performance.now() + startTimeoutMs
   let exit: Exit | undefined
   void running.exited.then((end) => {
     exit = end
   })
   try {
-    while (!(await isReady())) {
+    while (!(await isReady()) || exit) {
       signal?.throwIfAborted()
       if (exit) throw new Failure(`${name} ended while starting (${describeExit(exit)}):${logged()}`)
-      if (Date.now() > deadline)
+      if (performance.now() > deadline)
         throw new Failure(`${name} was not ready after ${startTimeoutMs / 1000} s:${why?.() ?? ''}${logged()}`)
       await delay(50)
     }

@@ -77,10 +77,10 @@ export function createContainers(project: string) {
 const isUp = { kafka: answersKafka, redis: answersPing }
 
 async function untilUp(project: string, store: Store, { ports, startTimeoutMs, signal }: Start): Promise<void> {
-  const deadline = Date.now() + startTimeoutMs
+  const deadline = performance.now() + startTimeoutMs
   while (!(await isUp[store](ports[store]))) {
     signal.throwIfAborted()
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       const logged = endOf(await compose(project, ['logs', '--no-color', '--tail', '8', store], { signal }))
       throw new Failure(
         `${store} in Docker did not answer on 127.0.0.1:${ports[store]} for ${startTimeoutMs / 1000} s. If the engine ` +

@@ -84,7 +84,8 @@ export async function startNode(options: NodeOptions): Promise<RunningProcess> {
       ...{ env, signal, timeoutMs: startTimeoutMs },
     })
   }
-  const running = await startProcess({ name, command: java, args: [...jvm, 'kafka.Kafka', config], env, logFile })
+  const ports = [...String(settings.listeners).matchAll(/:(\d+)(?=,|$)/g)].map(([, port]) => Number(port))
+  const running = await startProcess({ name, command: java, args: [...jvm, 'kafka.Kafka', config], env, logFile, ports })
   onSpawn?.(running)
   await untilReady(running, { isReady, startTimeoutMs, signal })
   return running

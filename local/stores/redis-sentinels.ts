@@ -99,7 +99,8 @@ async function startSentinel(name: string, config: string[][], options: ServerOp
   const file = join(own, 'sentinel.conf')
   const listening = { port: String(port), bind: '127.0.0.1', dir: own, ...settings }
   writeConfig(file, [...Object.entries(listening), ...config])
-  const program = { name, command: redisServer, args: [file, '--sentinel'], logFile: join(logDir, `${name}.log`) }
+  const logFile = join(logDir, `${name}.log`)
+  const program = { name, command: redisServer, args: [file, '--sentinel'], logFile, ports: [port] }
   async function start(signal?: AbortSignal): Promise<RunningProcess> {
     const running = await startProcess(program)
     options.onSpawn?.(running)

@@ -52,7 +52,7 @@ export async function startRedis(options: RedisOptions): Promise<RunningProcess 
   if (configFile !== undefined && !existsSync(configFile)) writeConfig(configFile, words)
   const args =
     configFile === undefined ? words.flatMap(([setting, ...values]) => [`--${setting}`, ...values]) : [configFile]
-  const running = await startProcess({ name, command: redisServer, args, logFile })
+  const running = await startProcess({ name, command: redisServer, args, logFile, ports: [port] })
   onSpawn?.(running)
   await untilReady(running, { isReady: () => answersPing(port), startTimeoutMs, signal })
   return { ...running, port, url: `redis://127.0.0.1:${port}` }

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, renameSync } from 'node:fs'
+import { chmodSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endOf, runCommand } from '../processes/command.ts'
@@ -21,58 +21,49 @@ export type Programs = { java: string; kafkaClasspath: string; redisServer: stri
 
 /**
  * Provides the programs of Kafka and Redis for processes on this machine, or of those that are needed. Maven fetches
- * them into `.local/jars-…` once per version of `pom.xml`. Throws a Failure that says what to install.
+ * what is not installed into `.local`, once per version of `pom.xml`. Throws a Failure that says what to install.
  */
 export async function ensureJars({ kafka = true, redis = true, kafkaVersion, signal }: Needed = {}): Promise<Programs> {
   const java = kafka ? await findJava(signal) : 'java'
-  const installedRedis = redis ? await findRedisServer('redis-server', signal) : undefined
-  if (!kafka && (installedRedis || !redis)) return { java, kafkaClasspath: '', redisServer: installedRedis ?? '' }
-  const options = { waitTimeoutMs: FETCH_TIMEOUT_MS, signal }
-  const name = ['jars', kafkaVersion].filter(Boolean).join('-')
-  const dir = await builtOnce(name, [POM], options, (folder, onStart) =>
-    fetchJars(folder, kafkaVersion, signal, onStart),
-  )
-  return {
-    java,
-    kafkaClasspath: join(dir, 'kafka', '*'),
-    redisServer: installedRedis ?? join(dir, 'redis', 'redis-server'),
-  }
+  const kafkaClasspath = kafka ? await fetchKafka(kafkaVersion, signal) : ''
+  const installedRedis = redis ? await findRedisServer('redis-server', signal) : ''
+  return { java, kafkaClasspath, redisServer: installedRedis ?? (await fetchRedis(signal)) }
 }
 
-async function fetchJars(
-  dir: string,
-  kafkaVersion: string | undefined,
-  signal: AbortSignal | undefined,
-  onStart: (pid: number) => void,
-): Promise<void> {
-  const args = ['-B', '-q', '-f', POM, 'generate-resources', `-Dtarget=${dir}`, `-Dredis.platform=${platform()}`]
-  if (kafkaVersion !== undefined) args.push(`-Dkafka.version=${kafkaVersion}`)
-  if (kafkaVersion?.startsWith('3.')) args.push('-Pkafka-3')
-  const options = { cwd: dir, env: javaEnvironment(), timeoutMs: FETCH_TIMEOUT_MS, signal, onStart }
-  const { code, output, missing } = await runCommand('mvn', args, options)
-  const instead = 'or start Docker, or set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere.'
-  if (missing) throw new Failure(`mvn not found: install Maven (it fetches Kafka and Redis), ${instead}`)
-  if (code !== 0)
-    throw new Failure(
-      `Maven could not fetch Kafka and Redis (exit code ${code}):\n${endOf(output)}\nTry again, ${instead}`,
-    )
-  await prepareRedis(join(dir, 'redis'), signal)
+async function fetchKafka(version: string | undefined, signal: AbortSignal | undefined): Promise<string> {
+  const args = version === undefined ? [] : [`-Dkafka.version=${version}`]
+  if (version?.startsWith('3.')) args.push('-Pkafka-3')
+  const name = ['kafka', version].filter(Boolean).join('-')
+  return join(await fetchOnce(name, ['dependency:copy-dependencies@kafka', ...args], signal), 'kafka', '*')
 }
 
-/** The platform's name in the file names of the embedded-redis jar. */
-function platform(): string {
-  const name = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
-  if (/^(linux|darwin)-(amd64|arm64)$/.test(name)) return name
-  throw new Failure(`There is no Redis to fetch for ${name}: ${NO_REDIS}`)
-}
-
-async function prepareRedis(dir: string, signal: AbortSignal | undefined): Promise<void> {
-  const redisServer = join(dir, 'redis-server')
-  for (const name of readdirSync(dir)) renameSync(join(dir, name), redisServer)
+async function fetchRedis(signal: AbortSignal | undefined): Promise<string> {
+  // As in the file names of the embedded-redis jar. A container of another platform may use the same folder.
+  const platform = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
+  if (!/^(linux|darwin)-(amd64|arm64)$/.test(platform))
+    throw new Failure(`There is no Redis to fetch for ${platform}: ${NO_REDIS}`)
+  const args = ['dependency:unpack@redis', `-Dredis.platform=${platform}`]
+  const dir = join(await fetchOnce(`redis-${platform}`, args, signal), 'redis')
+  const redisServer = join(dir, String(readdirSync(dir)[0]))
   chmodSync(redisServer, 0o755)
   // Known for Linux on x64: it needs OpenSSL 3.
   if (!(await findRedisServer(redisServer, signal)))
     throw new Failure(`The Redis fetched does not run here: ${NO_REDIS}`)
+  return redisServer
+}
+
+/** The folder with what an execution of `pom.xml` fetches. */
+function fetchOnce(name: string, args: string[], signal: AbortSignal | undefined): Promise<string> {
+  const limits = { waitTimeoutMs: FETCH_TIMEOUT_MS, signal }
+  return builtOnce(name, [POM], limits, async (dir, onStart) => {
+    const options = { cwd: dir, env: javaEnvironment(), timeoutMs: FETCH_TIMEOUT_MS, signal, onStart }
+    const words = ['-B', '-q', '-f', POM, ...args, `-Dtarget=${dir}`]
+    const { code, output, missing } = await runCommand('mvn', words, options)
+    const instead = 'or start Docker, or set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere.'
+    if (missing) throw new Failure(`mvn not found: install Maven (it fetches Kafka and Redis), ${instead}`)
+    if (code !== 0)
+      throw new Failure(`Maven could not fetch ${name} (exit code ${code}):\n${endOf(output)}\nTry again, ${instead}`)
+  })
 }
 
 /** The command, when it is a Redis 6.2 or newer. */

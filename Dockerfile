@@ -27,13 +27,9 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/include /usr/local/share /opt/
   && install -d -o 1000 -g 1000 /run/plant-store /run/plant-store-token \
   && find / -xdev -newer /usr/local/bin/node -exec touch --no-dereference --date=@0 {} +
 
-FROM scratch
-# The stage holds nothing but the base.
-# hadolint ignore=DL3067
-COPY --from=system / /
-ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin NODE_ENV=production
+# With the rights that the clone should have: its umask may have left none to others.
+FROM node AS program
 WORKDIR /plant-store
-COPY --from=packages /plant-store/node_modules node_modules
 COPY package.json LICENSE ./
 COPY shared shared
 COPY services services
@@ -41,6 +37,16 @@ COPY plantctl plantctl
 COPY local/acls.ts local/create-topic.ts local/grant-rights.ts local/provide-tokens.ts local/
 COPY local/launch/token.ts local/launch/
 COPY local/processes/failure.mjs local/processes/whole-file.ts local/processes/
+RUN chmod -R a+rX .
+
+FROM scratch
+# The stage holds nothing but the base.
+# hadolint ignore=DL3067
+COPY --from=system / /
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin NODE_ENV=production
+WORKDIR /plant-store
+COPY --from=packages /plant-store/node_modules node_modules
+COPY --from=program /plant-store .
 RUN ln -s /plant-store/plantctl/src/main.ts /usr/local/bin/plantctl
 # A number: Kubernetes cannot tell whether a name is root's.
 USER 1000:1000

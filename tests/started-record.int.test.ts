@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { type Run, readRun, writeRun } from '../local/launch/run-file.ts'
 import { claim } from '../local/launch/started-record.ts'
 import { identify } from '../local/processes/process-identity.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
@@ -22,4 +23,15 @@ it('of two that start after a killed launcher, one gets the folder, and the brok
     reason: { message: expect.stringContaining('Plant Store is already running') },
   })
   expect(await ended).toEqual([null, 'SIGTERM'])
+})
+
+it('the file of a run is ignored after a kill -9 of the launcher', async () => {
+  const dir = temporaryFolder()
+  const launcher = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
+  const run = { url: 'http://127.0.0.1:3000', pids: { launcher: launcher.pid } } as Partial<Run> as Run
+  writeRun(dir, run)
+  expect(readRun(dir)).toEqual(run)
+  launcher.kill('SIGKILL')
+  await once(launcher, 'exit')
+  expect(readRun(dir)).toBeUndefined()
 })

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { identify } from '../processes/process-identity.ts'
 import { writeWhole } from '../processes/whole-file.ts'
 import type { StoreUser } from './launch.ts'
 
@@ -31,13 +32,17 @@ export type Pids = Record<string, number>
 
 const fileIn = (localDir: string) => join(localDir, 'run.json')
 
+/** Undefined also if the launcher has ended without deleting the file. */
 export function readRun(localDir: string): Run | undefined {
   const file = fileIn(localDir)
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+  if (!existsSync(file)) return undefined
+  const { identity, ...run } = JSON.parse(readFileSync(file, 'utf8'))
+  return identity && identity === identify(run.pids.launcher) ? run : undefined
 }
 
 export function writeRun(localDir: string, run: Run): void {
-  writeWhole(fileIn(localDir), `${JSON.stringify(run, null, 2)}\n`, { mode: 0o600 })
+  const identity = identify(Number(run.pids.launcher))
+  writeWhole(fileIn(localDir), `${JSON.stringify({ ...run, identity }, null, 2)}\n`, { mode: 0o600 })
 }
 
 export function removeRun(localDir: string): void {

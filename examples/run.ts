@@ -1,8 +1,8 @@
 import { readRun } from '../local/launch/run-file.ts'
 import { localDirOf } from '../local/launch/settings.ts'
 import { root } from '../local/places.mjs'
-import { runForeground } from '../local/processes/command.ts'
 import { describe, Failure } from '../local/processes/failure.mjs'
+import { runForeground } from '../local/processes/foreground.mjs'
 import { PROGRAMS, REQUIRED_SETTINGS } from './programs.ts'
 
 const HELP = `Runs an example of a consumer. Downloads and builds what it needs.

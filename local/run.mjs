@@ -1,8 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { constants } from 'node:os'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir, root } from './places.mjs'
+import { runForeground } from './processes/foreground.mjs'
 
 // Runs run.ts by a Node that runs TypeScript: this one if it is new enough, else one fetched from the npm registry into
 // a folder below .local. This file runs on old versions of Node.
@@ -12,7 +12,7 @@ const OLDEST = { major: 24, minor: 2 }
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major > OLDEST.major || (major === OLDEST.major && minor >= OLDEST.minor)) await import('./run.ts')
-else passOn(fetchedNode())
+else process.exitCode = await runForeground(fetchedNode(), [join(root, 'local', 'run.ts'), ...process.argv.slice(2)])
 
 function fetchedNode() {
   const version = readFileSync(join(root, '.node-version'), 'utf8').trim()
@@ -26,6 +26,11 @@ function fetchedNode() {
   console.error(`Installing Node ${version} (once) …`)
   const part = `${folder}.${process.pid}.part`
   mkdirSync(part, { recursive: true })
+  // An interrupted fetch leaves its folder.
+  for (const name of readdirSync(cacheDir)) {
+    const [, pid] = /^node-.+\.(\d+)\.part$/.exec(name) ?? []
+    if (pid && !isAlive(Number(pid))) rmSync(join(cacheDir, name), { recursive: true })
+  }
   const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const args = ['install', '--prefix', part, ...options, `${name}@${version}`]
   const { status } = spawnSync('npm', args, { cwd: part, stdio: ['ignore', 'ignore', 'inherit'] })
@@ -41,15 +46,11 @@ Node ${OLDEST.major}.${OLDEST.minor} or newer.`)
   process.exit(1)
 }
 
-/** @param {string} node */
-function passOn(node) {
-  const child = spawn(node, [join(root, 'local', 'run.ts'), ...process.argv.slice(2)], { stdio: 'inherit' })
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-    process.on(signal, () => {
-      // A Ctrl-C of the terminal has reached it already.
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
-    })
-  child.once('exit', (code, signal) => {
-    process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 0)
-  })
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }

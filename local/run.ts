@@ -1,8 +1,8 @@
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { root } from './places.mjs'
-import { END_SIGNALS, runForeground } from './processes/command.ts'
 import { describe, Failure } from './processes/failure.mjs'
+import { END_SIGNALS, runForeground } from './processes/foreground.mjs'
 import { killLivingGroups } from './processes/group.ts'
 import { ensureInstalled } from './toolchain/prepare.ts'
 

@@ -3,8 +3,8 @@ import { argumentsOf } from './launch/service.ts'
 import { localDirOf, namesRedis, type ServiceKind } from './launch/settings.ts'
 import { digestOf } from './launch/token.ts'
 import { root } from './places.mjs'
-import { runForeground } from './processes/command.ts'
 import { describe, Failure } from './processes/failure.mjs'
+import { runForeground } from './processes/foreground.mjs'
 
 const HELP = `Runs one service in the foreground, with JSON logs on stdout:
 

@@ -12,8 +12,8 @@ import { claim } from './launch/started-record.ts'
 import { forget } from './launch/stores.ts'
 import { createSupervisor } from './launch/supervisor.ts'
 import { storedToken } from './launch/token.ts'
-import { END_SIGNALS } from './processes/command.ts'
 import { describe, Failure } from './processes/failure.mjs'
+import { END_SIGNALS } from './processes/foreground.mjs'
 import { isPortFree } from './processes/port.ts'
 import { killLivingGroups, type RunningProcess } from './processes/process.ts'
 import { type Containers, killLivingContainers } from './stores/docker.ts'
@@ -36,7 +36,7 @@ process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   console.error(`\n${describe(error)}`)
   return 1
 })
-// Without waiting for idle connections of the readiness checks.
+// Without waiting for what is still open.
 process.exit()
 
 /** Resolves to the exit code. */

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { constants } from 'node:os'
 import { Failure } from './failure.mjs'
 import { stopGroup, trackGroup } from './group.ts'
 
@@ -43,29 +42,6 @@ export async function runCommand(command: string, args: string[], options: Comma
   if (limit.aborted)
     throw new Failure(`${command} was ended: it took longer than ${timeoutMs / 1000} s.\n${endOf(output)}`.trimEnd())
   return { code, output, missing: false }
-}
-
-/** The signals that end a program of a terminal. */
-export const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-/**
- * Runs a program in the foreground: on this terminal, with the signals that this process receives. Resolves to its exit
- * code; when a signal ended it to 128 and the signal's number, as in a shell.
- */
-export function runForeground(command: string, args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
-  const child = spawn(command, args, { ...options, stdio: 'inherit' })
-  function pass(signal: NodeJS.Signals): void {
-    // Ctrl-C in a terminal has reached the program already; some programs take a second one for "at once".
-    if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
-  }
-  for (const signal of END_SIGNALS) process.on(signal, pass)
-  return new Promise<number>((resolve, reject) => {
-    child.once('error', (error) => reject(new Failure(`${command} could not be started: ${error.message}`)))
-    child.once('exit', (code, signal) => {
-      for (const name of END_SIGNALS) process.off(name, pass)
-      resolve(code ?? 128 + (signal ? constants.signals[signal] : 0))
-    })
-  })
 }
 
 /** A stack frame of Java or JavaScript. The message is before it. */

@@ -87,13 +87,15 @@ it('npm start says that the plants of the last start are in other stores', async
   await stopStart(run.launcher)
 })
 
-it('npm start with an external Kafka and Redis, and with a certificate, starts neither of them', async () => {
+it('npm start with an external Kafka and Redis, a certificate and a proxy starts neither of them', async () => {
   const { cert, key } = createTrustedAuthority().issue('127.0.0.1')
   const { localDir, environment } = await prepareStart({
     KAFKA_BROKERS: inject('kafkaBrokers'),
     REDIS_URL: inject('redisUrl'),
     PLANTS_TOPIC: `plants-${randomUUID()}`,
     EVENT_SOURCE: '/greenhouse',
+    NODE_USE_ENV_PROXY: '1',
+    HTTP_PROXY: 'http://127.0.0.1:1',
     HTTP_TLS_CERT_FILE: cert,
     HTTP_TLS_KEY_FILE: key,
   })

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { root } from '../places.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../processes/process.ts'
 import type { Stores } from './launch.ts'
@@ -45,9 +48,11 @@ export async function untilServiceReady(running: RunningProcess, opsUrl: string,
   let lastResponse = 'its operations port does not respond'
   async function isReady(): Promise<boolean> {
     try {
-      const response = await fetch(`${opsUrl}/readyz`, { signal: AbortSignal.timeout(2000) })
-      lastResponse = `/readyz responds with ${(await response.text()).trim()}`
-      return response.status === 200
+      // A new agent, unlike fetch, does not use a proxy of the environment.
+      const request = get(`${opsUrl}/readyz`, { agent: false, signal: AbortSignal.timeout(2000) })
+      const [response] = await once(request, 'response')
+      lastResponse = `/readyz responds with ${(await text(response)).trim()}`
+      return response.statusCode === 200
     } catch {
       return false
     }

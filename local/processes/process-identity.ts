@@ -38,7 +38,8 @@ function identifyByPs(pid: number): string | undefined {
 export function findProcesses(wanted: readonly string[]): number[] {
   if (process.platform !== 'linux') {
     const rows = execFileSync('ps', ['-A', '-ww', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n')
-    return rows.filter((row) => wanted.some((argument) => `${row} `.includes(` ${argument} `))).map((row) => Number.parseInt(row, 10))
+    const found = rows.filter((row) => wanted.some((argument) => `${row} `.includes(` ${argument} `)))
+    return found.map((row) => Number.parseInt(row, 10))
   }
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.filter((pid) => argumentsOf(pid).some((argument) => wanted.includes(argument))).map(Number)

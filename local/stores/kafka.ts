@@ -79,13 +79,13 @@ export async function startNode(options: NodeOptions): Promise<RunningProcess> {
   // The tool writes meta.properties last, so a format that was interrupted is not taken for a finished one.
   if (!existsSync(join(dataDir(dir), 'meta.properties'))) {
     // With an equals sign, because a cluster id may start with a dash and would be taken for an option.
-    const args = [`--cluster-id=${clusterId}`, '--config', config, ...formatArgs]
-    await format(java, [...jvm, 'kafka.tools.StorageTool', 'format', ...args], dir, {
-      ...{ env, signal, timeoutMs: startTimeoutMs },
-    })
+    const given = [`--cluster-id=${clusterId}`, '--config', config, ...formatArgs]
+    const tool = [...jvm, 'kafka.tools.StorageTool', 'format', ...given]
+    await format(java, tool, dir, { env, signal, timeoutMs: startTimeoutMs })
   }
   const ports = [...String(settings.listeners).matchAll(/:(\d+)(?=,|$)/g)].map(([, port]) => Number(port))
-  const running = await startProcess({ name, command: java, args: [...jvm, 'kafka.Kafka', config], env, logFile, ports })
+  const args = [...jvm, 'kafka.Kafka', config]
+  const running = await startProcess({ name, command: java, args, env, logFile, ports })
   onSpawn?.(running)
   await untilReady(running, { isReady, startTimeoutMs, signal })
   return running

@@ -29,7 +29,8 @@ function fetchedNode() {
   // An interrupted fetch leaves its folder.
   for (const name of readdirSync(cacheDir)) {
     const [, pid] = /^node-.+\.(\d+)\.part$/.exec(name) ?? []
-    if (pid && !isAlive(Number(pid))) rmSync(join(cacheDir, name), { recursive: true })
+    const isDead = pid && spawnSync('sh', ['-c', `kill -0 ${pid}`]).status !== 0
+    if (isDead) rmSync(join(cacheDir, name), { recursive: true, force: true })
   }
   const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const args = ['install', '--prefix', part, ...options, `${name}@${version}`]
@@ -44,13 +45,4 @@ function fetchedNode() {
   console.error(`Node ${version} for ${platform} could not be fetched, or does not run here. Try again later, or install
 Node ${OLDEST.major}.${OLDEST.minor} or newer.`)
   process.exit(1)
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
 }

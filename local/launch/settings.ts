@@ -52,14 +52,11 @@ export function readSettings(env: NodeJS.ProcessEnv, options: Options = {}): Set
   const { with: stores, cluster = false, port } = options
   const { PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = SERVICE_SETTINGS
   const counts = cluster ? CLUSTER : SINGLE
-  const Ports = {
+  const Schema = Type.Object({
     PORT: Port(counts.PORT),
     OPS_PORT: Port(counts.OPS_PORT),
     KAFKA_PORT: Port(counts.KAFKA_PORT),
     REDIS_PORT: Port(counts.REDIS_PORT),
-  }
-  const Schema = Type.Object({
-    ...Ports,
     ...{ HOST: Type.String(HOST), PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE },
     PLANT_STORE_TOKEN: Type.Optional(Type.String(TOKEN)),
   })

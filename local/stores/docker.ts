@@ -104,9 +104,7 @@ export function killLivingContainers(): void {
 
 type ComposeOptions = { env?: NodeJS.ProcessEnv; files?: readonly string[]; signal?: AbortSignal | undefined }
 
-/**
- * Runs a compose command with these files, and these settings for them. Resolves to its output; throws a Failure.
- */
+/** Runs a compose command with these files, and these settings for them. Resolves to its output; throws a Failure. */
 export async function compose(project: string, args: string[], options: ComposeOptions = {}): Promise<string> {
   const { env, files = ['docker-compose.yml'], signal } = options
   const [command, ...first] = (await findCompose(signal)) ?? []

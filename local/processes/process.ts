@@ -38,8 +38,7 @@ type Program = {
 
 /**
  * Starts a program that keeps running, as the leader of a process group, with both its outputs appended to a log file.
- * Throws a Failure when there is no such program, or another one listens on its ports: checks of readiness would reach
- * that one.
+ * Throws a Failure when there is no such program, or when another one, which would seem ready, listens on its ports.
  */
 export async function startProcess(program: Program): Promise<RunningProcess> {
   const { name, command, args, logFile, user, ports = [], host = '127.0.0.1', ...options } = program

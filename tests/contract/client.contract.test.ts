@@ -30,7 +30,7 @@ describe('the example of TypeScript clients', () => {
       env: { BASE_URL: await cutting(url), TOKEN },
     })
     const stored = ((await send(`${url}/plants`, {}))?.text ?? '').matchAll(/"id":(-?\d+)/g)
-    expect([...stored].map(([, id]) => id).sort()).toEqual(ids.toSorted())
+    expect(new Set([...stored].map(([, id]) => id))).toEqual(new Set(ids))
     const lines = ids.flatMap((id) => [
       `created ${id}, again: the same`,
       ...['read', 'listed'].map((what) => `${what} ${id}: plant ${id}`),

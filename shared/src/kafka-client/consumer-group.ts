@@ -19,8 +19,10 @@ export function consumersAsMember<C extends object, P extends { cluster: object 
   })
 }
 
-/** It has a topic and a partition if it is of one. */
-type FetchError = Error & { topic?: string; partition?: number }
+/** It has a topic and a partition if it is of one, and the address of a broker that could not be connected to. */
+type FetchError = Error & { topic?: string; partition?: number; broker?: string }
+
+type PreferredReplicas = Record<string, Record<number, { nodeId: number }>>
 
 /** The part of kafkajs's ConsumerGroup that is used here. */
 type ConsumerGroup = {
@@ -32,9 +34,12 @@ type ConsumerGroup = {
   /** Commits offsets, to the coordinator of the last join; null before the first one. */
   offsetManager: { coordinator: unknown } | null
   /** The replicas that the leaders have named to read from. */
-  preferredReadReplicasPerTopicPartition: Record<string, Record<number, { nodeId: number }>>
+  preferredReadReplicasPerTopicPartition: PreferredReplicas
   cluster: MemberCluster & {
-    brokerPool: { metadataExpireAt: number | null }
+    brokerPool: {
+      metadataExpireAt: number | null
+      metadata: { brokers: readonly { nodeId: number; host: string; port: number }[] } | null
+    }
     getNodeIds(): readonly string[]
     findTopicPartitionMetadata(topic: string): readonly { partitionId: number; offlineReplicas: readonly number[] }[]
     findGroupCoordinator(wanted: { groupId: string }): Promise<unknown>
@@ -68,8 +73,8 @@ const RACK_AGAIN_AFTER_MS = 300_000
  * when it is no replica any more, or when it has less than the leader. Here the leader is asked again.
  *
  * kafkajs stops the fetches from all brokers, and then the consumer, when one broker cannot be connected to. Here only
- * the fetches from that one wait. If none can be, a heartbeat fails. If it may be the replica of the rack, which each
- * leader would name again, the leaders are read for a while.
+ * the fetches from that one wait. If none can be, a heartbeat fails. If it is a replica of the rack, which each leader
+ * would name again, the leaders are read for a while.
  */
 export function groupsWithLiveBrokers(Original: new (options: object) => ConsumerGroup) {
   return class extends Original {
@@ -124,13 +129,20 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
       this.preferredReadReplicasPerTopicPartition = {}
       if (error.name !== CLOSED && isNotConnected(error)) {
         this.cluster.brokerPool.metadataExpireAt = null
-        if (this.rackId !== '' && Object.values(preferred).some((replicas) => Object.keys(replicas).length > 0)) {
+        if (this.rackId !== '' && this.#isOfOne(preferred, error)) {
           this.#rack = { id: this.rackId, againAtMs: performance.now() + RACK_AGAIN_AFTER_MS }
           this.rackId = ''
         }
         return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
       }
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
+    }
+
+    #isOfOne(replicas: PreferredReplicas, { broker, cause }: FetchError): boolean {
+      const address = broker ?? (cause as { broker?: string } | undefined)?.broker
+      const { brokers } = this.cluster.brokerPool.metadata ?? { brokers: [] }
+      const nodeId = brokers.find(({ host, port }) => `${host}:${port}` === address)?.nodeId
+      return Object.values(replicas).some((each) => Object.values(each).some((replica) => replica.nodeId === nodeId))
     }
 
     override leave(): Promise<void> {

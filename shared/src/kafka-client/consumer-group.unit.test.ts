@@ -68,6 +68,55 @@ it.each([
   expect(joinAndSync).toHaveBeenCalledTimes(joins)
 })
 
+describe('a broker that cannot be connected to', () => {
+  const RACK_AGAIN_AFTER_MS = 300_000
+  const brokers = [1, 2].map((nodeId) => ({ nodeId, host: `broker-${nodeId}`, port: 9092 }))
+  const refused = (nodeId: number) => new KafkaJSConnectionError('refused', { broker: `broker-${nodeId}:9092` })
+  const wrapped = Object.assign(new Error('retries', { cause: refused(2) }), { name: 'KafkaJSNumberOfRetriesExceeded' })
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  async function groupAfter(error: Error, rackId: string) {
+    const findTopicPartitionMetadata = () => [{ partitionId: 0, leader: 1, offlineReplicas: [] }]
+    const brokerPool = { metadataExpireAt: Infinity, metadata: { brokers } }
+    const group = createGroup({ brokerPool, findTopicPartitionMetadata, getNodeIds: () => ['1', '2'] })
+    group.preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
+    const recovered = Object.assign(group, { rackId }).recoverFromFetch(error)
+    await vi.advanceTimersByTimeAsync(1_000)
+    await recovered
+    return group
+  }
+
+  it.each([
+    ['is the replica of the rack', refused(2)],
+    ['is that one, after retries', wrapped],
+  ])('is left for five minutes when it %s', async (_, error) => {
+    const group = await groupAfter(error, 'here')
+    const rackAfter = (ms: number) => {
+      vi.advanceTimersByTime(ms)
+      group.findReadReplicaForPartitions('plants', [0])
+      return group.rackId
+    }
+    expect([rackAfter(0), rackAfter(RACK_AGAIN_AFTER_MS - 1_001), rackAfter(1)]).toEqual(['', '', 'here'])
+  })
+
+  it.each([
+    ['a leader', refused(1), 'here'],
+    ['any, without a rack', refused(2), ''],
+  ])('leaves the rack as it is when it is %s', async (_, error, rackId) => {
+    const group = await groupAfter(error, rackId)
+    expect(group.rackId).toBe(rackId)
+    vi.advanceTimersByTime(2 * RACK_AGAIN_AFTER_MS)
+    group.findReadReplicaForPartitions('plants', [0])
+    expect(group.rackId).toBe(rackId)
+  })
+})
+
 it('a reader whose offset the leader does not have moves to the start of the log', async () => {
   const offsetManager = { setDefaultOffset: vi.fn() }
   const group = Object.assign(createGroup({}), { offsetManager })

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -76,7 +77,7 @@ describe('the store that plantctl uses', () => {
       table: 'off',
       dockerProject: undefined,
       token: '',
-      pids: { launcher: 0, api: 0, projector: 0 },
+      pids: { launcher: process.pid },
     }
     writeRun(join(folder, '.local'), { ...services, topic, partitions: 3, ...changes })
     return { folder, topic }
@@ -96,6 +97,11 @@ describe('the store that plantctl uses', () => {
         partitions: [{ partition: 0 }, { partition: 1 }, { partition: 2 }],
       })
     }
+  })
+
+  it('is not that of an npm start that was killed', async () => {
+    const { folder } = await folderOfStart({ pids: { launcher: spawnSync('true').pid } })
+    expect(await statusOf({}, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^No store selected/) })
   })
 
   it('is never the log of one store with the read model of another', async () => {

@@ -38,12 +38,14 @@ export function readStoreSettings(env: NodeJS.ProcessEnv) {
 
 /**
  * Reads `run.json` of a running `npm start`: from PLANT_STORE_LOCAL_DIR, else from `.local` in this folder or the
- * nearest folder above. Throws when the file is not JSON.
+ * nearest folder above. Undefined for one that was killed: other stores may have its ports. Throws when the file is not
+ * JSON.
  */
 function readLocalStart(folder: string, localDir: string | undefined): LocalStart | undefined {
   const file = localDir ? join(resolve(folder, localDir), 'run.json') : nearestRunFile(folder)
   if (file === undefined || !existsSync(file)) return undefined
-  const { storeSettings, topic, partitions, table } = JSON.parse(readFileSync(file, 'utf8'))
+  const { storeSettings, topic, partitions, table, pids } = JSON.parse(readFileSync(file, 'utf8'))
+  if (!isAlive(pids.launcher)) return undefined
   return {
     file,
     settings: {
@@ -52,6 +54,14 @@ function readLocalStart(folder: string, localDir: string | undefined): LocalStar
       PLANTS_PARTITIONS: String(partitions),
       PLANTS_TABLE: table,
     },
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

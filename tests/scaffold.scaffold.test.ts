@@ -43,8 +43,7 @@ it('a service of another name, with further fields, passes its checks and tests,
     await started.stop({ graceMs: STOP_MS })
   })
   const log = () => readFileSync(logFile, 'utf8')
-  const localDir = join(copy, process.env.PLANT_STORE_LOCAL_DIR ?? '.local')
-  await vi.waitFor(() => expect(readRun(localDir), log()).toBeDefined(), { timeout: START_MS })
+  await vi.waitFor(() => expect(readRun(join(copy, '.local')), log()).toBeDefined(), { timeout: START_MS })
   await vi.waitFor(() => expect(log()).toContain('Create an order:'))
   const create = /^ {2}(curl -i \S+\/orders .*)$/m.exec(log())?.[1] ?? ''
   const send = (...[before, after]: [string, string]) => run(copy, 'sh', '-c', create.replace(before, after))

@@ -43,9 +43,9 @@ async function fetchRedis(signal: AbortSignal | undefined): Promise<string> {
   if (!/^(linux|darwin)-(amd64|arm64)$/.test(platform))
     throw new Failure(`There is no Redis to fetch for ${platform}: ${NO_REDIS}`)
   const args = ['dependency:unpack@redis', `-Dredis.platform=${platform}`]
-  const dir = join(await fetchOnce(`redis-${platform}`, args, signal), 'redis')
-  const redisServer = join(dir, String(readdirSync(dir)[0]))
-  chmodSync(redisServer, 0o755)
+  const serverIn = (dir: string) => join(dir, 'redis', String(readdirSync(join(dir, 'redis'))[0]))
+  const dir = await fetchOnce(`redis-${platform}`, args, signal, (fetched) => chmodSync(serverIn(fetched), 0o755))
+  const redisServer = serverIn(dir)
   // Known for Linux on x64: it needs OpenSSL 3.
   if (!(await findRedisServer(redisServer, signal)))
     throw new Failure(`The Redis fetched does not run here: ${NO_REDIS}`)
@@ -53,7 +53,12 @@ async function fetchRedis(signal: AbortSignal | undefined): Promise<string> {
 }
 
 /** The folder with what an execution of `pom.xml` fetches. */
-function fetchOnce(name: string, args: string[], signal: AbortSignal | undefined): Promise<string> {
+function fetchOnce(
+  name: string,
+  args: string[],
+  signal: AbortSignal | undefined,
+  onFetched = (_dir: string) => {},
+): Promise<string> {
   const limits = { waitTimeoutMs: FETCH_TIMEOUT_MS, signal }
   return builtOnce(name, [POM], limits, async (dir, onStart) => {
     const options = { cwd: dir, env: javaEnvironment(), timeoutMs: FETCH_TIMEOUT_MS, signal, onStart }
@@ -63,6 +68,7 @@ function fetchOnce(name: string, args: string[], signal: AbortSignal | undefined
     if (missing) throw new Failure(`mvn not found: install Maven (it fetches Kafka and Redis), ${instead}`)
     if (code !== 0)
       throw new Failure(`Maven could not fetch ${name} (exit code ${code}):\n${endOf(output)}\nTry again, ${instead}`)
+    onFetched(dir)
   })
 }
 

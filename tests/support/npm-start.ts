@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, onTestFinished } from 'vitest'
 import { type Run, readRun } from '../../local/launch/run-file.ts'
@@ -90,7 +90,8 @@ export async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args
   for (const pid of Object.values(run.pids)) registerGroup(inject('testRun'), pid)
   onTestFinished(async () => {
     // Those that were restarted, too. The launcher ends first: it would start again what is killed.
-    const pids = { ...run.pids, ...readRun(localDir)?.pids }
+    const file = join(localDir, 'run.json')
+    const pids = { ...run.pids, ...(existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).pids) }
     await launcher.stop({ graceMs: STOP_MS })
     killAlive(Object.values(pids))
   })

@@ -10,7 +10,7 @@ export const TOKEN_DIGESTS = `bench:${digestOf(TOKEN).toString('hex')}`
 export const NAME = 'Monstera deliciosa'
 export const TAG = 'shade'
 
-const PLANT = `"name":"${NAME}","tag":"${TAG}"}`
+const PLANT = `{"name":"${NAME}","tag":"${TAG}"}`.slice(1)
 
 /** The body of its create. The id is a number of 64 bits, which JSON.stringify cannot write. */
 export const bodyOf = (id: bigint): string => `{"id":${id},${PLANT}`

@@ -50,6 +50,8 @@ const LEFT_OUT_LINE = /^.*(?:scaffold|a-service-of-your-own).*\n/gm
 const KEPT = /^(?:LICENSE|docs\/(?:bench|images)\/.*)$/
 /** Records with their bytes in base64, of which a test knows the SHA-256. */
 const CORPUS = /^docs\/corpus\//
+/** Inputs with lengths and checksums. */
+const FUZZ_CORPUS = /^tests\/fuzz\/corpus\//
 const DECLARATION = 'shared/src/plant/plant.ts'
 const CHANGELOG = `# Changelog
 
@@ -111,7 +113,8 @@ function renamedTexts({ fields }: Options, texts: ReadonlyMap<string, string>, r
   const complete = completingWith(fields)
   for (const [path, text] of texts) {
     const isCorpus = CORPUS.test(path)
-    const completed = isCorpus ? complete.found(replacedBytes(text, complete.payload)) : complete.records(text)
+    const others = FUZZ_CORPUS.test(path) ? text : complete.records(text)
+    const completed = isCorpus ? complete.found(replacedBytes(text, complete.payload)) : others
     renamed.set(path, rename(isCorpus ? replacedBytes(completed, rename) : completed))
     if (isCorpus) hashes.set(sha256(text), sha256(renamed.get(path) ?? ''))
   }

@@ -34,7 +34,7 @@ it('SIGTERM under load: each request gets a response, and the last one closes th
       const name = `plant ${id}`
       const response = await send(`${api.url}/plants`, {
         ...{ method: 'POST', headers: { 'content-type': 'application/json' }, agent },
-        body: JSON.stringify({ id: Number(id), name }),
+        body: `{"id":${id},"name":"${name}"}`,
       })
       creates.push({ id, name, response })
       if (response?.headers.connection === 'close' || response === undefined) return

@@ -48,7 +48,8 @@ export function createSimulatedFollower(
         cursor.next = offset
         cursor.epoch++
       },
-      ends: async () => (await network.call(process, 'read of the log ends', [brokers.ends]))[0] as Offset[],
+      ends: async () =>
+        (await network.call(process, 'read of the log ends', [brokers.ends]))[0] as (Offset | undefined)[],
     },
     { partitions, time, log: quiet },
   )

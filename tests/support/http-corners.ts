@@ -230,8 +230,9 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ['-9007199254740993.0', '-9007199254740993'],
     ])('may spell its id %s, and the plant is found as %s', async (spelling, id) => {
       const body = `{"id":${spelling},"name":"n"}`
+      const { id: _, ...plant } = JSON.parse(body)
       expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200 })
-      expect((await readPlant(api.url, BigInt(id)))?.body).toMatchObject({ name: 'n' })
+      expect((await readPlant(api.url, BigInt(id)))?.body).toEqual(plant)
       expectError((await requestRaw(post(body)))[0], 40003)
       expect((await readPlant(api.url, BigInt(id) ^ 1n))?.status).toBe(404)
     })

@@ -78,7 +78,7 @@ const RACK_AGAIN_AFTER_MS = 300_000
  */
 export function groupsWithLiveBrokers(Original: new (options: object) => ConsumerGroup) {
   return class extends Original {
-    #rack = { id: '', againAtMs: Number.POSITIVE_INFINITY }
+    leftRack = { id: '', againAtMs: Number.POSITIVE_INFINITY }
 
     override async heartbeat(options: { interval: number }): Promise<void> {
       try {
@@ -117,7 +117,7 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
         // The replica may be back since the last metadata. A leader that names it responds without records.
         cluster.brokerPool.metadataExpireAt = null
       }
-      if (performance.now() >= this.#rack.againAtMs) this.rackId = this.#rack.id
+      if (performance.now() >= this.leftRack.againAtMs) this.rackId = this.leftRack.id
       return super.findReadReplicaForPartitions(topic, partitions)
     }
 
@@ -129,8 +129,8 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
       this.preferredReadReplicasPerTopicPartition = {}
       if (error.name !== CLOSED && isNotConnected(error)) {
         this.cluster.brokerPool.metadataExpireAt = null
-        if (this.rackId !== '' && this.#isOfOne(preferred, error)) {
-          this.#rack = { id: this.rackId, againAtMs: performance.now() + RACK_AGAIN_AFTER_MS }
+        if (this.rackId !== '' && isOfOne(preferred, error, this.cluster)) {
+          this.leftRack = { id: this.rackId, againAtMs: performance.now() + RACK_AGAIN_AFTER_MS }
           this.rackId = ''
         }
         return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
@@ -138,17 +138,22 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
     }
 
-    #isOfOne(replicas: PreferredReplicas, { broker, cause }: FetchError): boolean {
-      const address = broker ?? (cause as { broker?: string } | undefined)?.broker
-      const { brokers } = this.cluster.brokerPool.metadata ?? { brokers: [] }
-      const nodeId = brokers.find(({ host, port }) => `${host}:${port}` === address)?.nodeId
-      return Object.values(replicas).some((each) => Object.values(each).some((replica) => replica.nodeId === nodeId))
-    }
-
     override leave(): Promise<void> {
       return within(LEAVE_WITHIN_MS, super.leave())
     }
   }
+}
+
+/** True if the connection that failed is to one of these replicas. */
+function isOfOne(
+  replicas: PreferredReplicas,
+  { broker, cause }: FetchError,
+  { brokerPool }: ConsumerGroup['cluster'],
+): boolean {
+  const address = broker ?? (cause as { broker?: string } | undefined)?.broker
+  const { brokers } = brokerPool.metadata ?? { brokers: [] }
+  const nodeId = brokers.find(({ host, port }) => `${host}:${port}` === address)?.nodeId
+  return Object.values(replicas).some((each) => Object.values(each).some((replica) => replica.nodeId === nodeId))
 }
 
 type Attempt = (bail: (error: unknown) => void, count: number, timeMs: number) => Promise<void>

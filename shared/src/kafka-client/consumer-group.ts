@@ -144,7 +144,7 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
   }
 }
 
-/** True if the connection that failed is to one of these replicas. */
+/** True for a failed connection of one of these replicas. */
 function isOfOne(
   replicas: PreferredReplicas,
   { broker, cause }: FetchError,

@@ -19,3 +19,9 @@ export const CODECS: readonly { name: string; decompress: Decompress }[] = [
   { name: 'LZ4', decompress: async (records) => decompressLz4(records, MAX_BATCH_BYTES) },
   { name: 'Zstandard', decompress: (records) => zstdDecompressed(records, LIMIT) },
 ]
+
+/** Decompresses the value of a message of the format before Kafka 0.11. Rejects a message without one, too. */
+export const decompressMessage = (type: number) => async (value: Buffer | null) => {
+  if (value === null) throw new RangeError('a compressed message has no value')
+  return CODECS[type]?.decompress(value)
+}

@@ -6,7 +6,7 @@ import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
 import { consumersAsMember, groupsWithLiveBrokers, runnersWithNewRetries } from './consumer-group.ts'
-import { CODECS } from './decompress.ts'
+import { decompressMessage } from './decompress.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
 import { producersWithLeaders } from './leader-producer.ts'
@@ -283,7 +283,7 @@ function load(): typeof import('kafkajs') {
   const { GZIP, Snappy, LZ4, ZSTD } = loaded.CompressionTypes
   // No request here compresses. The format before Kafka 0.11 is decompressed by these.
   for (const type of [GZIP, Snappy, LZ4, ZSTD] as const)
-    loaded.CompressionCodecs[type] = () => ({ decompress: CODECS[type]?.decompress })
+    loaded.CompressionCodecs[type] = () => ({ decompress: decompressMessage(type) })
   return loaded
 }
 

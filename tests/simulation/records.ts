@@ -2,7 +2,7 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import { plantWith } from '../support/generated-plants.ts'
+import { newPlant } from '../support/generated-plants.ts'
 import type { Random } from './random.ts'
 
 /** Writers of events; no two of them share an event id. */
@@ -36,7 +36,7 @@ export function foreignRecord(
   { id, eventId, partitions }: { id: PlantId; eventId: EventId; partitions: number },
   random: Random,
 ): { record: NewRecord; meaning: Meaning } {
-  const plant = plantCreated({ id, ...plantWith({ name: `foreign ${eventId}` }) }, eventId, partitions)
+  const plant = plantCreated(newPlant(id, { name: `foreign ${eventId}` }), eventId, partitions)
   const [meaning, change] = random.pick(KINDS) as (typeof KINDS)[number]
   return { record: { ...plant, ...change(plant, partitions) }, meaning }
 }

@@ -12,7 +12,7 @@ import {
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
-import { plantWith } from '../support/generated-plants.ts'
+import { newPlant } from '../support/generated-plants.ts'
 import { type SimulatedApi, startApi } from './api.ts'
 import { createBackups } from './backups.ts'
 import { createBrokers } from './brokers.ts'
@@ -272,7 +272,7 @@ export function createWorld(
     connectToAnotherLog(random: Random): RedisServer {
       const other = createKafkaLog(PARTITIONS)
       for (const [n, id] of IDS.entries()) {
-        const plant = { id, ...plantWith({ name: `other ${n}` }) }
+        const plant = newPlant(id, { name: `other ${n}` })
         const offset = other.append(plantCreated(plant, eventIdOf('another log', n), PARTITIONS))
         if (random.chance(0.3)) other.skip(partitionOf(Buffer.from(String(id)), PARTITIONS))
         trace(() => `another log has ${id} at ${offset}`)

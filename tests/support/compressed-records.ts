@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { createPrivateKafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Message } from 'kafkajs'
 import { inject } from 'vitest'
-import { plantWith } from './generated-plants.ts'
+import { newPlant } from './generated-plants.ts'
 import { setTopicConfig, type TestTopic } from './topic.ts'
 
 /** The same 400 events as compressed by an encoder (`by`), with the name of the codec in Kafka's settings. */
@@ -34,7 +33,7 @@ export const COMPRESSED_AT = '1700000000000'
 export const compressedEvents: readonly NewRecord[] = Array.from({ length: 400 }, (_, index) => {
   const id = index + 1
   const eventId = `00000000-0000-4000-8000-${String(id).padStart(12, '0')}` as EventId
-  return plantCreated({ id: BigInt(id) as PlantId, ...plantWith({ name: `plant ${id}` }) }, eventId, 1)
+  return plantCreated(newPlant(BigInt(id)), eventId, 1)
 })
 
 /** Codecs by their numbers. */

@@ -54,11 +54,15 @@ export const eventIds: fc.Arbitrary<EventId> = fc
 
 /** Name and tag as they are declared, without other fields: for tests of fixed bytes. */
 export const NAME_AND_TAG = fieldsOf<Pick<Plant, 'name' | 'tag'>>(
-  Object.fromEntries(PLANT_FIELDS.fields.flatMap((one) => (/^(?:name|tag)$/.test(one.name) ? [[one.name, one]] : []))),
+  Object.fromEntries(
+    PLANT_FIELDS.fields.filter(({ name }) => name === 'name' || name === 'tag').map((field) => [field.name, field]),
+  ),
 )
 
 /** A plant with these values, and with an example of each other required field. */
 export const plantWith = (given: Partial<Plant>): Plant => plantOf({ ...PLANT_EXAMPLES.bare, ...given })
 
-/** A plant where only its id matters. */
-export const newPlant = (id: bigint): NewPlant => ({ id: id as PlantId, ...plantWith({ name: `plant ${id}` }) })
+/** A plant where only its id matters, or its id and these values. */
+export const newPlant = (id: bigint, given: Partial<Plant> = {}): NewPlant => ({
+  ...{ id: id as PlantId, ...plantWith({ name: `plant ${id}`, ...given }) },
+})

@@ -3,12 +3,11 @@ import { describe, expect, inject, it } from 'vitest'
 import { appendUndecodable, keepCompression } from '../../../tests/support/compressed-records.ts'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { MAX_INT64, MIN_INT64, newPlant, plantWith } from '../../../tests/support/generated-plants.ts'
+import { MAX_INT64, MIN_INT64, newPlant } from '../../../tests/support/generated-plants.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { EventId } from '../plant/event-id.ts'
-import type { PlantId } from '../plant/plant.ts'
 import { type NewRecord, parseTraceparent, plantCreated, type Traceparent } from '../plant/plant-created.ts'
 import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
@@ -77,8 +76,8 @@ describe('an event', () => {
     const topic = await openTopic(1)
     const traceparent = parseTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01') as Traceparent
     const [tagged, plain] = [newEventId(), newEventId()]
-    const fern = { id: MIN_INT64 as PlantId, ...plantWith({ name: 'fern', tag: 'indoor' }) }
-    const oak = { id: MAX_INT64 as PlantId, ...plantWith({ name: 'oak' }) }
+    const fern = newPlant(MIN_INT64, { name: 'fern', tag: 'indoor' })
+    const oak = newPlant(MAX_INT64, { name: 'oak' })
     await topic.appendRecords([plantCreated(fern, tagged, 1, { traceparent }), plantCreated(oak, plain, 1)])
     const consumer = await consumeInto(topic.topic)
     await eventually(() => expect(consumer.events).toHaveLength(2))

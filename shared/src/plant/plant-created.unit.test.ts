@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventIds, newPlant, newPlants, plantIds, plantWith } from '../../../tests/support/generated-plants.ts'
+import { eventIds, newPlant, newPlants, plantIds } from '../../../tests/support/generated-plants.ts'
 import type { EventId } from './event-id.ts'
 import { PLANT_EXAMPLES, type PlantId, plantOf, textsOf as textsOfPlant } from './plant.ts'
 import { eventHeaders, PARKED, parseTraceparent, plantCreated, readRecord, type Traceparent } from './plant-created.ts'
@@ -74,7 +74,7 @@ describe('an event that creates a plant', () => {
 it('a record in another partition than its key is parked and does not claim an id', () => {
   fc.assert(
     fc.property(plantIds, eventIds, fc.nat(PARTITIONS - 1), (id, eventId, elsewhere) => {
-      const { partition, ...record } = plantCreated({ id, ...plantWith({ name: 'n' }) }, eventId, PARTITIONS)
+      const { partition, ...record } = plantCreated(newPlant(id, { name: 'n' }), eventId, PARTITIONS)
       fc.pre(elsewhere !== partition)
       const found = readRecord({ offset: OFFSET, ...record }, elsewhere as Partition, PARTITIONS)
       expect(found).toEqual({ offset: OFFSET, parked: PARKED.wrongPartition })

@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import { EDGE_IDS, MAX_INT64, MIN_INT64, newPlants, plantWith } from '../../../tests/support/generated-plants.ts'
+import {
+  EDGE_IDS,
+  MAX_INT64,
+  MIN_INT64,
+  newPlant,
+  newPlants,
+  plantWith,
+} from '../../../tests/support/generated-plants.ts'
 import { MAX_TEXT_CODE_POINTS, NewPlant, PLANT_EXAMPLES, parsePlantId, plantIdOf, plantOf } from './plant.ts'
 
 const accepts = (plant: unknown) => Value.Check(NewPlant, plant)
@@ -25,9 +32,9 @@ describe('a new plant', () => {
   // One code point each, however many UTF-16 units, bytes or characters on the screen.
   it.each(['a', 'é', '植', '🌱', '\u0301', '\u200d'])('counts its texts in code points: %j', (codePoint) => {
     const longest = codePoint.repeat(MAX_TEXT_CODE_POINTS)
-    expect(accepts({ id: 1n, ...plantWith({ name: longest, tag: longest }) })).toBe(true)
-    expect(accepts({ id: 1n, ...plantWith({ name: longest + codePoint }) })).toBe(false)
-    expect(accepts({ id: 1n, ...plantWith({ tag: longest + codePoint }) })).toBe(false)
+    expect(accepts(newPlant(1n, { name: longest, tag: longest }))).toBe(true)
+    expect(accepts(newPlant(1n, { name: longest + codePoint }))).toBe(false)
+    expect(accepts(newPlant(1n, { tag: longest + codePoint }))).toBe(false)
   })
 
   it.each<[string, object]>([

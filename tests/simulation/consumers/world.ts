@@ -5,7 +5,7 @@ import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { plantWith } from '../../support/generated-plants.ts'
+import { newPlant } from '../../support/generated-plants.ts'
 import { createKafkaLog } from '../kafka.ts'
 import type { Random } from '../random.ts'
 import { eventIdOf, foreignRecord } from '../records.ts'
@@ -56,7 +56,7 @@ export function createWorld(random: Random) {
       const eventId = eventIdOf('client', random.chance(0.1) ? random.below(events) : events)
       const record = random.chance(0.2)
         ? foreignRecord({ id, eventId, partitions: PARTITIONS }, random).record
-        : plantCreated({ id, ...plantWith({ name: 'plant' }) }, eventId, PARTITIONS)
+        : plantCreated(newPlant(id, { name: 'plant' }), eventId, PARTITIONS)
       const offset = log.append(record)
       const claim = log.records(record.partition).at(-1)?.claim
       if (claim === undefined || firsts.has(claim.id)) return

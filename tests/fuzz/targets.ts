@@ -13,9 +13,11 @@ import { decompressSnappy } from '../../shared/src/kafka-client/snappy.ts'
 import { decodeEntry, EntryError, encodeEntry } from '../../shared/src/plant/entry.ts'
 import { version1 } from '../../shared/src/plant/payload.ts'
 import { PLANT_FIELDS, type Plant, parsePlantId, textsOf } from '../../shared/src/plant/plant.ts'
-import { parseTraceparent, plantCreated, readRecord } from '../../shared/src/plant/plant-created.ts'
-import { formatToken, type Partition, parseToken, partitionOf } from '../../shared/src/plant/position.ts'
+import { plantCreated, readRecord } from '../../shared/src/plant/plant-created.ts'
+import { type Partition, partitionOf } from '../../shared/src/plant/position.ts'
+import { formatToken, parseToken } from '../../shared/src/protocol/consistency-token.ts'
 import { PreconditionError } from '../../shared/src/runtime/failures.ts'
+import { parseTraceparent } from '../../shared/src/tracing/traceparent.ts'
 
 // Each export is a fuzz target: a function of bytes that come from outside. It throws when the code under test throws
 // an error that it does not declare, or returns what it should not.

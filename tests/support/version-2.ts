@@ -1,4 +1,4 @@
-import { type EventVersion, upcast, version1 } from '@plant-store/shared/plant/payload.ts'
+import { type EventVersion, version1 } from '@plant-store/shared/plant/payload.ts'
 import { MAX_TEXT_CODE_POINTS, type NewPlant, type Plant } from '@plant-store/shared/plant/plant.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { plantWith } from './generated-plants.ts'
@@ -26,8 +26,17 @@ function toPlant({ names, tags: [tag] }: PlantVersion2): Plant {
   return plantWith({ name: names.en as string, ...(tag !== undefined && { tag }) })
 }
 
+/** Reads a version as the next one. The contract of the new version defines what an old payload lacks. */
+const upcast = <Old, New>({ contentType, read }: EventVersion<Old>, toNext: (old: Old) => New): EventVersion<New> => ({
+  contentType,
+  read(payload, id, key) {
+    const old = read(payload, id, key)
+    return old === undefined ? undefined : toNext(old)
+  },
+})
+
 /** All versions of the release that knows this one: version 1 is read by way of it. */
-export const WITH_VERSION_2 = upcast([...upcast([version1], fromVersion1), version2], toPlant)
+export const WITH_VERSION_2 = [upcast(version1, fromVersion1), version2].map((version) => upcast(version, toPlant))
 
 /** As that release would write it. */
 export function plantCreatedVersion2(

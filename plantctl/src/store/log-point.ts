@@ -1,5 +1,6 @@
 import { offsetsAt } from '@plant-store/shared/event-log/topic.ts'
-import { type ConsistencyToken, type Offset, parseToken } from '@plant-store/shared/plant/position.ts'
+import type { Offset } from '@plant-store/shared/plant/position.ts'
+import { type ConsistencyToken, parseToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { UsageError } from '../command.ts'
 import { durationOf } from '../options.ts'
 import type { Store } from './open-store.ts'

@@ -2,12 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { projectorGroup } from '@plant-store/shared/event-log/groups.ts'
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
-import {
-  type LogRecord,
-  recordReader,
-  type StoredRecord,
-  traceparentIn,
-} from '@plant-store/shared/plant/plant-created.ts'
+import { type LogRecord, recordReader, type StoredRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/runtime/service.ts'
@@ -19,6 +14,7 @@ import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
 import { withinProcessSpan } from '@plant-store/shared/tracing/spans.ts'
 import { startTracing } from '@plant-store/shared/tracing/start-tracing.ts'
+import { traceparentIn } from '@plant-store/shared/tracing/traceparent.ts'
 import { Type } from 'typebox'
 import { addProjectorMetrics } from './metrics.ts'
 import { createProjector } from './projector.ts'

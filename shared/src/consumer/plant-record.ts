@@ -7,9 +7,9 @@ import {
   recordReader,
   type StoredRecord,
   type Traceparent,
-  traceparentIn,
 } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
+import { traceparentIn } from '../tracing/traceparent.ts'
 
 /** A plant was created: the first claim of its id in the log. */
 export type PlantCreated = Plant & {

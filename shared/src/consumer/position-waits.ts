@@ -1,13 +1,6 @@
 import type { KnownEnds } from '../event-log/log-identity.ts'
-import {
-  BEFORE_FIRST,
-  type ConsistencyToken,
-  formatPosition,
-  type LogPosition,
-  type Offset,
-  type Partition,
-  parseToken,
-} from '../plant/position.ts'
+import { BEFORE_FIRST, formatPosition, type LogPosition, type Offset, type Partition } from '../plant/position.ts'
+import { type ConsistencyToken, parseToken } from '../protocol/consistency-token.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 
 type Wait = { token: ConsistencyToken; resolve(): void; reject(reason: unknown): void }

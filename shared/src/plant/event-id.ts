@@ -8,16 +8,10 @@ declare const brand: unique symbol
 export type EventId = string & { readonly [brand]: 'EventId' }
 
 const BYTES = 16
-const FORM = Buffer.from('xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx')
-const [DIGIT, DASH] = [0x78, 0x2d]
-/** The kind of each byte value, as in FORM: a digit, a dash, or neither. */
-const KIND = Uint8Array.from({ length: 256 }, (_, byte) =>
-  /[0-9a-f]/.test(String.fromCharCode(byte)) ? DIGIT : byte === DASH ? DASH : 0,
-)
-/** The value of each digit. */
-const DIGIT_VALUE = Uint8Array.from({ length: 256 }, (_, byte) =>
-  KIND[byte] === DIGIT ? Number.parseInt(String.fromCharCode(byte), 16) : 0,
-)
+/** 1 for a dash, 0 for a digit. */
+const FORM = Uint8Array.from('xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx', (symbol) => (symbol === '-' ? 1 : 0))
+/** The value of each byte that is a digit, 16 for a dash, -1 for the others. */
+const VALUES = Int8Array.from({ length: 256 }, (_, byte) => '0123456789abcdef-'.indexOf(String.fromCharCode(byte)))
 /** Index in the text of the first digit of each byte. */
 const DIGITS_AT = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34)
 
@@ -40,8 +34,8 @@ export function writeEventId(id: EventId, into: Uint8Array, at: number): void {
   TEXT.write(id, 'latin1')
   for (let index = 0; index < BYTES; index++) {
     const digit = DIGITS_AT[index] as number
-    const high = DIGIT_VALUE[TEXT[digit] as number] as number
-    into[at + index] = (high << 4) | (DIGIT_VALUE[TEXT[digit + 1] as number] as number)
+    const high = VALUES[TEXT[digit] as number] as number
+    into[at + index] = (high << 4) | (VALUES[TEXT[digit + 1] as number] as number)
   }
 }
 
@@ -49,7 +43,7 @@ export function writeEventId(id: EventId, into: Uint8Array, at: number): void {
 export function readEventId(bytes: Buffer): EventId | undefined {
   if (bytes.length !== FORM.length) return undefined
   for (let index = 0; index < FORM.length; index++) {
-    if (KIND[bytes[index] as number] !== FORM[index]) return undefined
+    if ((VALUES[bytes[index] as number] as number) >> 4 !== FORM[index]) return undefined
   }
   return bytes.toString('latin1') as EventId
 }

@@ -31,20 +31,10 @@ export const MAX_FIELDS = 16
 const MAX_CONTENT_BYTES = 65_000
 const NAME = /^[a-z][A-Za-z0-9]*$/
 /** Names of other properties in events of the consumer library, exports and verifications. */
-export const RESERVED = [
-  'id',
-  'eventId',
-  'time',
-  'partition',
-  'offset',
-  'traceparent',
-  'position',
-  'event',
-  'unreadable',
-]
+export const RESERVED = 'id eventId time partition offset traceparent position event unreadable'.split(' ')
 const CANONICAL_INT64 = /^(?:0|-?[1-9][0-9]{0,18})$/
 
-export const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value
+const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value
 
 /** Parses canonical decimal (`-7`, `0`): two values are equal if and only if their canonical texts are equal. */
 export function parseInt64(text: string): bigint | undefined {
@@ -133,9 +123,7 @@ export function fieldsOf<C extends FieldValues>(declaration: Declaration) {
     fields.length > MAX_FIELDS ||
     fields.reduce((bytes, { maxBytes }) => bytes + maxBytes, 0) > MAX_CONTENT_BYTES
   )
-    throw new Error(
-      'the declared fields do not fit into an entry, or begin with an optional one, or have reserved names',
-    )
+    throw new Error('the declared fields do not fit into an entry, begin with an optional one or have reserved names')
 
   /** The value of each field. */
   function valuesOf(content: C): (Value | undefined)[] {

@@ -18,23 +18,6 @@ const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * Reads older versions as the next one: `[...upcast(olderVersions, toNext), next]` are all versions, read as the
- * newest. An upcast is pure and always succeeds: the contract of the new version defines what an old payload lacks.
- */
-export function upcast<Old, New>(
-  versions: readonly EventVersion<Old>[],
-  toNext: (old: Old) => New,
-): EventVersion<New>[] {
-  return versions.map(({ contentType, read }) => ({
-    contentType,
-    read(payload, id, key) {
-      const old = read(payload, id, key)
-      return old === undefined ? undefined : toNext(old)
-    },
-  }))
-}
-
-/**
  * The nesting depth of a JSON text and the number of members in its objects, counted by punctuation. Unlike the parsed
  * value, the text also shows a repeated key.
  */
@@ -95,14 +78,13 @@ export function payloadOf<C extends FieldValues>({ fields, contentOf, textsOf }:
   function readJson(bytes: Buffer, id: PlantId): C | undefined {
     // Decoding invalid UTF-8 would put U+FFFD where the writer had something else: an invented plant.
     if (!isUtf8(bytes)) return undefined
-    const text = bytes.toString()
     let payload: unknown
     try {
-      payload = JSON.parse(text)
+      payload = JSON.parse(bytes.toString())
     } catch {
       return undefined
     }
-    if (typeof payload !== 'object' || payload === null || isTooDeep(bytes, text)) return undefined
+    if (typeof payload !== 'object' || payload === null || jsonStructureOf(bytes).depth > MAX_DEPTH) return undefined
     const given = payload as Record<string, unknown>
     if (given.id !== id.toString()) return undefined
     for (let index = 0; index < fields.length; index++) {
@@ -125,14 +107,6 @@ export function payloadOf<C extends FieldValues>({ fields, contentOf, textsOf }:
 }
 
 export const version1 = payloadOf(PLANT_FIELDS)
-
-/** Looks at the text, not at the parsed value: of several equal keys, the parser keeps only the last. */
-function isTooDeep(json: Buffer, text: string): boolean {
-  // Most payloads are too short for that, and most of the others are one object without nesting.
-  if (json.length <= 2 * MAX_DEPTH) return false
-  if (!text.includes('[') && !text.includes('{', text.indexOf('{') + 1)) return false
-  return jsonStructureOf(json).depth > MAX_DEPTH
-}
 
 /** Compares byte by byte: calling into Buffer costs much more for a few bytes. */
 export function hasBytes(payload: Buffer, at: number, expected: Buffer): boolean {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, NAME_AND_TAG, plantIds, plants, plantWith } from '../../../tests/support/generated-plants.ts'
-import { type EventVersion, payloadOf, upcast, version1 } from './payload.ts'
+import { payloadOf, version1 } from './payload.ts'
 import { MAX_TEXT_CODE_POINTS, type NewPlant, type PlantId } from './plant.ts'
 import { type NewRecord, plantCreated, readRecord } from './plant-created.ts'
 import { FIRST } from './position.ts'
@@ -59,27 +59,4 @@ describe('a payload that is read byte by byte', () => {
     const { write, readCanonical } = payloadOf(NAME_AND_TAG)
     expect(readCanonical(write(-7n as PlantId, plant), Buffer.from('-7'))).toEqual(plant)
   })
-})
-
-const ID = 42n as PlantId
-const KEY = Buffer.from('42')
-
-/** A version whose payload is one letter. */
-const version = <Content>(letter: string, content: Content): EventVersion<Content> => ({
-  contentType: Buffer.from(letter),
-  read: (payload, id, key) => (payload.toString() === letter && id === ID && key === KEY ? content : undefined),
-})
-
-it('reads each version through all later upcasts and no others', () => {
-  const twoVersions = [...upcast([version('a', 1)], (one) => [`one ${one}`]), version('b', ['two'])]
-  const versions = [...upcast(twoVersions, (texts) => ({ said: texts.join() })), version('c', { said: 'three' })]
-  const readAs = (n: number, payload: string) => versions[n]?.read(Buffer.from(payload), ID, KEY)
-
-  expect(versions.map(({ contentType }) => contentType.toString())).toEqual(['a', 'b', 'c'])
-  expect([readAs(0, 'a'), readAs(1, 'b'), readAs(2, 'c')]).toEqual([
-    { said: 'one 1' },
-    { said: 'two' },
-    { said: 'three' },
-  ])
-  expect(readAs(0, 'b')).toBeUndefined()
 })

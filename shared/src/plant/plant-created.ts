@@ -46,17 +46,13 @@ export const PARKED = {
 } as const
 export type Parked = (typeof PARKED)[keyof typeof PARKED]
 
-const REASON_NAMES = new Map<number, keyof typeof PARKED>(
-  Object.entries(PARKED).map(([name, number]) => [number, name as keyof typeof PARKED]),
-)
-
-const REASON_TEXTS: Record<keyof typeof PARKED, string> = {
-  otherType: 'its ce_type header is not PlantCreated',
-  badKey: 'its key is not an id in canonical decimal',
-  wrongPartition: 'its key belongs to another partition',
-  badEventId: 'its ce_id header is not an event id',
-  unknownVersion: 'its content-type header names a version that this release does not know; the id is claimed',
-  unreadablePayload: 'its payload is not a plant with this id; the id is claimed',
+const REASON_TEXTS: Record<Parked, string> = {
+  [PARKED.otherType]: 'its ce_type header is not PlantCreated',
+  [PARKED.badKey]: 'its key is not an id in canonical decimal',
+  [PARKED.wrongPartition]: 'its key belongs to another partition',
+  [PARKED.badEventId]: 'its ce_id header is not an event id',
+  [PARKED.unknownVersion]: 'its content-type header names a version that this release does not know; the id is claimed',
+  [PARKED.unreadablePayload]: 'its payload is not a plant with this id; the id is claimed',
 }
 
 /** A record as the protocol sees it: a claim (parked as well, when it cannot be read) or a foreign record. */
@@ -140,7 +136,7 @@ export function readClaim(
   const ceId = contentOf(headers.ce_id)
   const eventId = ceId === undefined ? undefined : readEventId(ceId)
   if (eventId === undefined) return { offset, parked: PARKED.badEventId }
-  const version = versionOf(headers['content-type'], versions)
+  const version = versions.find(({ contentType }) => isHeader(headers['content-type'], contentType))
   if (version === undefined) {
     return { offset, claim: { offset, id, eventId, plant: undefined }, parked: PARKED.unknownVersion }
   }
@@ -154,33 +150,19 @@ export function recordReader(partitions: number, versions = RELEASED) {
   return (record: StoredRecord, partition: Partition): LogRecord => readRecord(record, partition, partitions, versions)
 }
 
-/** The traceparent in the headers of an event; undefined without a valid one. */
-export function traceparentIn({ headers: { traceparent } }: StoredRecord): Traceparent | undefined {
-  return Buffer.isBuffer(traceparent) ? parseTraceparent(traceparent.toString('latin1')) : undefined
-}
-
 /** The name of a reason. A reason that a newer release has stored has no name here. */
 export function reasonName(reason: number): string {
-  return REASON_NAMES.get(reason) ?? `reason ${reason}`
+  return Object.entries(PARKED).find(([, number]) => number === reason)?.[0] ?? `reason ${reason}`
 }
 
 /** The reason why a record is parked, as text for people. */
 export function reasonText(reason: number): string {
-  const name = REASON_NAMES.get(reason)
-  return name === undefined ? `reason ${reason}, from a newer release` : REASON_TEXTS[name]
+  return REASON_TEXTS[reason as Parked] ?? `reason ${reason}, from a newer release`
 }
 
 /** True if a record parked for this reason claims its id although it cannot be read. */
 export function claimsItsId(reason: number): boolean {
   return reason === (PARKED.unknownVersion as Parked) || reason === PARKED.unreadablePayload
-}
-
-function versionOf(header: Header, versions: readonly EventVersion<Plant>[]): EventVersion<Plant> | undefined {
-  for (let index = 0; index < versions.length; index++) {
-    const version = versions[index] as EventVersion<Plant>
-    if (isHeader(header, version.contentType)) return version
-  }
-  return undefined
 }
 
 /** The header's bytes; undefined when the header is absent, has no content, or occurs several times. */
@@ -193,26 +175,4 @@ export function contentOf(header: Header): Buffer | undefined {
 export function isHeader(header: Header, wanted: Buffer): boolean {
   const content = contentOf(header)
   return content?.length === wanted.length && hasBytes(content, 0, wanted)
-}
-
-const TRACEPARENT_FIELDS = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
-const INVALID_TRACE_VERSION = 'ff'
-const ALL_ZERO = /^0+$/
-const SAMPLED = 0x01
-
-/**
- * Parses a `traceparent` header. Returns undefined for an invalid header, which the recommendation says to ignore. A
- * header of version 00 is returned unchanged. One of a later version is rewritten with the fields of version 00
- * (3.2.4), because the meaning of further fields, and of flags other than "sampled", is not defined yet. Node joins
- * repeated headers into one text, which is invalid.
- */
-export function parseTraceparent(header: string | string[] | undefined): Traceparent | undefined {
-  if (header === undefined) return undefined
-  const text = String(header)
-  const [, version, traceId, parentId, flags, more] = TRACEPARENT_FIELDS.exec(text) ?? []
-  if (version === undefined || traceId === undefined || parentId === undefined || flags === undefined) return undefined
-  if (version === INVALID_TRACE_VERSION || ALL_ZERO.test(traceId) || ALL_ZERO.test(parentId)) return undefined
-  if (version === '00') return more === undefined ? (text as Traceparent) : undefined
-  const sampled = Number.parseInt(flags, 16) & SAMPLED
-  return `00-${traceId}-${parentId}-0${sampled}` as Traceparent
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { acceptedFields, fieldsOf, Int64, isInt64, parseInt64, propertiesOf, text } from './fields.ts'
+import { acceptedFields, fieldsOf, Int64, parseInt64, propertiesOf, text } from './fields.ts'
 
 declare const brand: unique symbol
 
@@ -13,11 +13,6 @@ export const MAX_TEXT_CODE_POINTS = 1_000
 const FIELDS = {
   name: text('required', 'The name of the plant', ['Monstera deliciosa', 'Øyelill 🌱'], MAX_TEXT_CODE_POINTS),
   tag: text('optional', 'Tag to specify the type of the plant', ['indoor'], MAX_TEXT_CODE_POINTS),
-}
-
-/** The id with this value; undefined for a value outside int64. */
-export function plantIdOf(value: bigint): PlantId | undefined {
-  return isInt64(value) ? (value as PlantId) : undefined
 }
 
 /** Parses an id in canonical decimal. Returns undefined for any other text (`007`, `-0`, `+1`, `1.0`). */

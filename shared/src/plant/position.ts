@@ -1,18 +1,14 @@
-declare const offsetBrand: unique symbol
-declare const partitionBrand: unique symbol
+declare const brand: unique symbol
 
 /**
  * Offset of a record in its partition, from 0 to 2^48 - 1 (89 years at 100,000 records a second), or BEFORE_FIRST.
  * The read model stores offsets in 48 bits; Lua and JavaScript represent integers of that size exactly.
  */
-export type Offset = number & { readonly [offsetBrand]: 'Offset' }
-export type Partition = number & { readonly [partitionBrand]: 'Partition' }
+export type Offset = number & { readonly [brand]: 'Offset' }
+export type Partition = number & { readonly [brand]: 'Partition' }
 
 /** The place of one record in the log. */
 export type LogPosition = { partition: Partition; offset: Offset }
-
-/** The highest offset that a client has seen in each partition. A partition of which it has seen nothing is absent. */
-export type ConsistencyToken = ReadonlyMap<Partition, Offset>
 
 /** The checkpoint of a reader that has passed no record. */
 export const BEFORE_FIRST = -1 as Offset
@@ -20,7 +16,6 @@ export const FIRST = 0 as Offset
 const MAX_OFFSET = 2 ** 48 - 1
 
 const POSITION = /^[ \t]*(\d{1,4})-(\d{1,15})[ \t]*$/
-const EMPTY = /^[ \t]*$/
 
 const MURMUR2_SEED = 0x9747b28c
 const MURMUR2_MIX = 0x5bd1e995
@@ -49,10 +44,9 @@ export function allPartitions(count: number): Partition[] {
  */
 export function murmur2(data: Uint8Array): number {
   const length = data.length
-  const words = length >>> 2
   let hash = MURMUR2_SEED ^ length
-  for (let word = 0; word < words; word++) {
-    const at = word * 4
+  let at = 0
+  for (; at + 4 <= length; at += 4) {
     let k =
       (data[at] as number) |
       ((data[at + 1] as number) << 8) |
@@ -62,11 +56,10 @@ export function murmur2(data: Uint8Array): number {
     k ^= k >>> 24
     hash = Math.imul(hash, MURMUR2_MIX) ^ Math.imul(k, MURMUR2_MIX)
   }
-  const rest = words * 4
-  const left = length - rest
-  if (left === 3) hash ^= (data[rest + 2] as number) << 16
-  if (left >= 2) hash ^= (data[rest + 1] as number) << 8
-  if (left >= 1) hash = Math.imul(hash ^ (data[rest] as number), MURMUR2_MIX)
+  const left = length - at
+  if (left === 3) hash ^= (data[at + 2] as number) << 16
+  if (left >= 2) hash ^= (data[at + 1] as number) << 8
+  if (left >= 1) hash = Math.imul(hash ^ (data[at] as number), MURMUR2_MIX)
   hash = Math.imul(hash ^ (hash >>> 13), MURMUR2_MIX)
   return hash ^ (hash >>> 15)
 }
@@ -90,26 +83,4 @@ export function parsePosition(text: string, partitions: number): LogPosition | u
   } catch {
     return undefined
   }
-}
-
-/** Formats a token as positions separated by commas: `3-120, 5-7`. */
-export function formatToken(token: ConsistencyToken): string {
-  return [...token].map(([partition, offset]) => formatPosition({ partition, offset })).join(', ')
-}
-
-/**
- * Parses a consistency token. The highest position of each partition counts, so that a client may join tokens with
- * commas. Empty list members are ignored (RFC 9110, 5.6.1). Returns undefined when a member is not a position, or when
- * the list is empty.
- */
-export function parseToken(text: string, partitions: number): ConsistencyToken | undefined {
-  const token = new Map<Partition, Offset>()
-  for (const member of text.split(',')) {
-    if (EMPTY.test(member)) continue
-    const position = parsePosition(member, partitions)
-    if (position === undefined) return undefined
-    const { partition, offset } = position
-    if (offset > (token.get(partition) ?? -1)) token.set(partition, offset)
-  }
-  return token.size === 0 ? undefined : token
 }

@@ -1,8 +1,8 @@
 import { decodeEntry, maxEntryBytes, offsetOfEntry, writeEntry } from '../plant/entry.ts'
-import { createOpenHashTable } from '../plant/open-hash-table.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import type { Offset } from '../plant/position.ts'
+import { createOpenHashTable } from './open-hash-table.ts'
 
 /** Plants that are read back and compared at once; a power of two. */
 export const PLANTS_PER_SPAN = 512

@@ -1,4 +1,4 @@
-import { type ConsistencyToken, formatToken, parseToken } from '@plant-store/shared/plant/position.ts'
+import { type ConsistencyToken, formatToken, parseToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { HttpError } from './errors.ts'
 
 /** Response and request header that carries the consistency token. Clients treat its value as opaque. */

@@ -1,10 +1,5 @@
-import {
-  formatPosition,
-  formatToken,
-  type Offset,
-  offsetOf,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { formatPosition, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { formatToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { notCovered, tokenOf } from './consistency-token.ts'

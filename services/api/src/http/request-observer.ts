@@ -1,6 +1,6 @@
-import { parseTraceparent } from '@plant-store/shared/plant/plant-created.ts'
 import { type Logger, type TraceIds, traceIds } from '@plant-store/shared/runtime/json-log.ts'
 import { createLineLimit } from '@plant-store/shared/runtime/line-limit.ts'
+import { parseTraceparent } from '@plant-store/shared/tracing/traceparent.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TOKEN_HEADER } from './consistency-token.ts'
 import { ERRORS, type Failure, statusOf } from './errors.ts'

@@ -1,6 +1,7 @@
 import { readable } from '@plant-store/shared/plant/entry.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type ConsistencyToken, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { coverageReach } from '@plant-store/shared/protocol/coverage.ts'
 import {
   type Candidates,

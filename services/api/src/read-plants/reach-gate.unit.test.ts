@@ -1,4 +1,5 @@
-import type { ConsistencyToken, Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { describe, expect, it } from 'vitest'
 import { createReachGate } from './reach-gate.ts'
 

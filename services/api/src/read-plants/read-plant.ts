@@ -1,12 +1,7 @@
 import { readable } from '@plant-store/shared/plant/entry.ts'
 import type { Plant, PlantId } from '@plant-store/shared/plant/plant.ts'
-import {
-  BEFORE_FIRST,
-  type ConsistencyToken,
-  type Offset,
-  type Partition,
-  partitionOf,
-} from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { coverageReach, firstClaimOf } from '@plant-store/shared/protocol/coverage.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'

@@ -1,7 +1,7 @@
 import { type EventId, eventIdOfBytes, writeEventId } from '../../plant/event-id.ts'
-import { createOpenHashTable } from '../../plant/open-hash-table.ts'
 import type { PlantId } from '../../plant/plant.ts'
 import type { Offset } from '../../plant/position.ts'
+import { createOpenHashTable } from '../../protocol/open-hash-table.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 
 const CHUNK_CLAIMS = 4_096

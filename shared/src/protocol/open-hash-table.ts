@@ -1,6 +1,3 @@
-import { randomInt } from 'node:crypto'
-
-const SEEDS = 2 ** 32
 const KEY_BYTES = 8
 const SLOT_BYTES = 4
 
@@ -19,12 +16,15 @@ export type OpenHashTableOptions = {
   release?(bytes: number): void
 }
 
+/** Random seed of hashes. It changes no result, so the rules stay pure. */
+const randomSeed = () => crypto.getRandomValues(new Uint32Array(1))[0] as number
+
 /**
  * Numbers int64 keys from 0 in the order they are added, in 8 bytes per key and 4 per slot. Keys are appended to chunks
  * and never moved; a hash table with open addressing has their numbers. Values are up to the caller, by number.
  */
 export function createOpenHashTable(options: OpenHashTableOptions) {
-  const { chunkKeys, firstSlots, loadMax, seed = randomInt(SEEDS), reserve, release } = options
+  const { chunkKeys, firstSlots, loadMax, seed = randomSeed(), reserve, release } = options
   const chunkBits = Math.log2(chunkKeys)
   const inChunk = chunkKeys - 1
   const chunks: BigInt64Array[] = []

@@ -37,13 +37,14 @@ import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl
 import { recordsOfPartition } from './check-backup.ts'
 import { type Manifest, readManifest, writeManifest } from './manifest.ts'
 import { restoredTopic } from './restored-topic.ts'
+import { writeBackup } from './write-backup.ts'
 
 const PARTITIONS = 3
 const APPEARS_WITHIN_MS = 30_000
 /** For a test that starts many processes, on a busy machine. */
 const MANY_PROCESSES = { timeout: 240_000 }
-/** The API key of the request. */
-const ALTER_CONFIGS = 33
+/** The API keys of the requests. */
+const [OFFSET_FETCH, ALTER_CONFIGS] = [9, 33]
 const MEGABYTE = 1_000_000
 const ODD_NAME = Buffer.from([0xff, 0x61])
 
@@ -176,6 +177,14 @@ it('a backup that follows adds what comes, until it is interrupted', async () =>
   expect(await following.ended).toMatchObject({ code: 130 })
   expect(contentOf(folder).ends).toEqual([2])
   for (const name of ['', ...readdirSync(folder)]) expect(statSync(join(folder, name)).mode & 0o77).toBe(0)
+})
+
+it('a backup repeats a request that fails, as while a broker starts', async () => {
+  const [{ topic, folder }, proxy] = [await backedUp(1, 1), await openKafkaProxy()]
+  const suffered = proxy.spoilNext(OFFSET_FETCH, 'loses the connection')
+  const { signal } = new AbortController()
+  await writeBackup({ ...topic, kafka: proxy.kafka, log: quietLog }, folder, { signal })
+  await suffered
 })
 
 it('a restored topic keeps its records where the brokers would not', async () => {

@@ -8,7 +8,7 @@ import { readConfiguration } from '@plant-store/shared/event-log/topic-configura
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import type { LogOfStore } from '../store/open-store.ts'
+import { type LogOfStore, retryForSeconds } from '../store/open-store.ts'
 import { addToBackup, type BackedUpLog, type BackupOptions, type RecordToBackUp } from './add-to-backup.ts'
 import { createFileWriter, recordsOf } from './backup-file.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -48,11 +48,13 @@ export async function writeBackup(
 
 function backedUpLog({ kafka, topic, partitions, log }: LogOfStore, signal: AbortSignal): BackedUpLog {
   const read = recordReader(partitions)
+  // A broker that has just started still loads the offsets of groups.
+  const patiently = <T>(request: () => Promise<T>) => retryForSeconds(request, topic)
   return {
     ...{ topic, warn: log.warn },
-    readGroups: () => readOffsetsOfAllGroups(kafka, topic),
-    readConfiguration: () => readConfiguration(kafka, topic),
-    readTopic: () => checkTopic(kafka, { topic, partitions }),
+    readGroups: () => patiently(() => readOffsetsOfAllGroups(kafka, topic)),
+    readConfiguration: () => patiently(() => readConfiguration(kafka, topic)),
+    readTopic: () => patiently(() => checkTopic(kafka, { topic, partitions })),
     read: (ranges, onRecords) =>
       replay<RecordToBackUp>({
         ...{ kafka, topic, partitions, log, ranges, signal, time: systemTime, onRecords },

@@ -15,6 +15,7 @@ const INJECT_TIMEOUT_MS = 180_000
 const HEAL_WITHIN_MS = 90_000
 const RECOVERED_WITHIN_MS = 90_000
 const LOOK_EVERY_MS = 200
+const READYZ_WITHIN_MS = 10_000
 const DRAWS = 1_000
 
 /** Failures of the injection itself are failures of the test. */
@@ -105,6 +106,17 @@ export async function untilRecovered({ services, apis }: Cluster, history: Histo
     await delay(LOOK_EVERY_MS)
   }
   return false
+}
+
+/** The reasons of the services that are not ready. */
+export async function reasonsOf(services: Cluster['services']): Promise<string> {
+  const reasons = services.map(({ name, opsUrl }) =>
+    fetch(`${opsUrl}/readyz`, { signal: AbortSignal.timeout(READYZ_WITHIN_MS) }).then(
+      async (response) => (response.ok ? [] : [`${name}: ${await response.text()}`]),
+      () => [`${name} does not respond`],
+    ),
+  )
+  return (await Promise.all(reasons)).flat().join('; ')
 }
 
 export async function areReady(services: Cluster['services']): Promise<boolean> {

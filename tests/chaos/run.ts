@@ -5,7 +5,7 @@ import { cacheDir } from '../../local/places.mjs'
 import { describeExit } from '../../local/processes/process.ts'
 import { startClients } from './clients.ts'
 import { type Cluster, type RedisKind, startCluster } from './cluster.ts'
-import { areReady, type Experiment, runExperiment, untilRecovered } from './experiment.ts'
+import { areReady, type Experiment, reasonsOf, runExperiment, untilRecovered } from './experiment.ts'
 import { createHistory, type History, type Request } from './history.ts'
 import { type Evidence, judge } from './judge.ts'
 import { judgeLiveness } from './liveness.ts'
@@ -98,7 +98,8 @@ async function play(
       const experiment = await runExperiment(cluster, history, { ...options, number })
       experiments.push(experiment)
       say(`  ${lineOf(experiment, history.requests)}`)
-      if (experiment.recoveredAt === undefined) violations.push(`experiment ${number}: not recovered`)
+      if (experiment.recoveredAt === undefined)
+        violations.push(`experiment ${number}: not recovered: ${await reasonsOf(cluster.services)}`)
       violations.push(...experiment.failures.map((failure) => `experiment ${number}: ${failure}`))
     }
     return { experiments, endedAt: history.now() }

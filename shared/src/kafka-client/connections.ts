@@ -160,8 +160,14 @@ export function boundedConnections(
 
     /** Waits for the responses to its requests. */
     override async disconnect(): Promise<boolean> {
-      if (this.isConnected() && this.#preparing === 0) return super.disconnect()
-      this.drop(new KafkaJSConnectionClosedError('Closed connection', this))
+      const closed = new KafkaJSConnectionClosedError('Closed connection', this)
+      if (!this.isConnected() || this.#preparing > 0) {
+        this.drop(closed)
+        return true
+      }
+      await super.disconnect()
+      // A request that came at the last moment would have no time limit.
+      this.requestQueue.rejectAll(closed)
       return true
     }
 

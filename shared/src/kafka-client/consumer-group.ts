@@ -54,6 +54,7 @@ type ConsumerGroup = {
 /** Well below the session, after which the group expels the member in any case. */
 const LEAVE_WITHIN_MS = 1_000
 const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
+const UNKNOWN_MEMBER = 'UNKNOWN_MEMBER_ID'
 const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
 /** kafkajs drops the broker then, and asks for the metadata again. */
 const CLOSED = 'KafkaJSConnectionClosedError'
@@ -69,6 +70,9 @@ const RACK_AGAIN_AFTER_MS = 300_000
  * A consumer of kafkajs joins as a new member. After a crash it would wait until the group has expelled the one that it
  * was before: for a session, which begins again when a broker becomes the coordinator.
  *
+ * kafkajs continues to fetch when it was expelled and the next join failed, and never joins again. Here its next
+ * heartbeat fails, which makes it join.
+ *
  * kafkajs fetches from the replica that the leader has named until the metadata expire, also when no broker has its id,
  * when it is no replica any more, or when it has less than the leader. Here the leader is asked again.
  *
@@ -81,6 +85,7 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
     leftRack = { id: '', againAtMs: Number.POSITIVE_INFINITY }
 
     override async heartbeat(options: { interval: number }): Promise<void> {
+      if (this.memberId === null) throw Object.assign(new Error('not a member of the group'), { type: UNKNOWN_MEMBER })
       try {
         await super.heartbeat(options)
       } catch (error) {
@@ -157,7 +162,13 @@ function isOfOne(
 }
 
 type Attempt = (bail: (error: unknown) => void, count: number, timeMs: number) => Promise<void>
-type Runner = { retrier(attempt: Attempt): Promise<void>; scheduleFetchManager(): void }
+type Runner = {
+  running: boolean
+  fetchManager: { stop(): Promise<void> }
+  retrier(attempt: Attempt): Promise<void>
+  scheduleFetchManager(): void
+  fetch(nodeId: string): Promise<unknown[]>
+}
 
 /** Longer than the requests of a fetch take to fail. */
 const UNRELATED_AFTER_MS = 60_000
@@ -166,8 +177,12 @@ const UNRELATED_AFTER_MS = 60_000
  * kafkajs counts the errors of fetches from one join of the group to the next, which may be weeks, and crashes with the
  * sixth one. Here an error after a minute of fetching has nothing to do with former ones: the count and the waits begin
  * again.
+ *
+ * kafkajs makes new fetchers when the brokers change, also while the consumer is being stopped. They would then fetch
+ * nothing again and again, without a turn of the event loop: the process would do nothing else until it is killed. Here
+ * they end.
  */
-export function runnersWithNewRetries(Original: new (options: object) => Runner) {
+export function correctedRunners(Original: new (options: object) => Runner) {
   return class extends Original {
     override scheduleFetchManager(): void {
       const { retrier } = this
@@ -175,6 +190,11 @@ export function runnersWithNewRetries(Original: new (options: object) => Runner)
       this.retrier = (attempt) => retrier((...retry) => withoutLateErrors(() => attempt(...retry)))
       super.scheduleFetchManager()
       this.retrier = retrier
+    }
+
+    override fetch(nodeId: string): Promise<unknown[]> {
+      if (!this.running) void this.fetchManager.stop()
+      return super.fetch(nodeId)
     }
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { kafkajsModule } from './kafkajs.ts'
 
@@ -31,6 +32,48 @@ it.each([
     expect(group).toMatchObject({ coordinator: { name }, offsetManager: { coordinator: { name } } })
   },
 )
+
+it('a heartbeat fails after the group has expelled the member, which makes it join again', async () => {
+  const group = Object.assign(movedGroup(vi.fn()), { memberId: null })
+  await expect(group.heartbeat({ interval: 0 })).rejects.toMatchObject({ type: 'UNKNOWN_MEMBER_ID' })
+})
+
+const LINES_MAX = 1_000
+
+it('a consumer ends that is stopped while the brokers change', async () => {
+  let nodeIds = ['1', '2']
+  const fetched = Promise.withResolvers<void>()
+  const consumerGroup = {
+    ...{
+      connect: async () => {},
+      joinAndSync: async () => {},
+      heartbeat: async () => {},
+      leave: vi.fn(async () => {}),
+    },
+    getNodeIds: () => nodeIds,
+    fetch: vi.fn(async (nodeId: string) => {
+      await (nodeId === '1' ? fetched.promise : turn())
+      return []
+    }),
+  }
+  let lines = 0
+  function debug(): void {
+    // The test could not fail in a loop without an end.
+    if (++lines === LINES_MAX) throw new Error('too many lines')
+  }
+  const own = { ...logger, namespace: () => own, debug }
+  const runner = new Runner({ logger: own, consumerGroup, instrumentationEmitter, onCrash() {}, concurrency: 1 })
+  await runner.start()
+  await vi.waitFor(() => expect(consumerGroup.fetch.mock.calls.length).toBeGreaterThan(2))
+  nodeIds = ['1']
+  const fetches = () => consumerGroup.fetch.mock.calls.length
+  for (let before = -1; before < fetches(); await turn()) before = fetches()
+  const stopped = runner.stop()
+  fetched.resolve()
+  await stopped
+  expect(lines).toBeLessThan(LINES_MAX)
+  expect(consumerGroup.leave).toHaveBeenCalledOnce()
+})
 
 it('a group is left although its coordinator does not respond', async () => {
   await expect(movedGroup(() => new Promise(() => {})).leave()).resolves.toBeUndefined()

@@ -5,7 +5,7 @@ import { compileFunction } from 'node:vm'
 import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
-import { consumersAsMember, groupsWithLiveBrokers, runnersWithNewRetries } from './consumer-group.ts'
+import { consumersAsMember, correctedRunners, groupsWithLiveBrokers } from './consumer-group.ts'
 import { decompressMessage } from './decompress.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
@@ -270,7 +270,7 @@ function load(): typeof import('kafkajs') {
   Object.assign(brokerPool, firstBroker)
   // The admin loads the consumer, too.
   correct('src/consumer/consumerGroup.js', groupsWithLiveBrokers)
-  correct('src/consumer/runner.js', runnersWithNewRetries)
+  correct('src/consumer/runner.js', correctedRunners)
   correct('src/admin/index.js', (original) => extendedAdmins(original, metadata))
   correct('src/consumer/index.js', (original) =>
     consumersOfLedPartitions(consumersAsMember(consumersByTopicId(original)), metadata),

@@ -1,4 +1,5 @@
 import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
+import { exitNow } from '@plant-store/shared/runtime/exit.ts'
 import { onSignal } from '@plant-store/shared/runtime/signals.ts'
 import { version } from '@plant-store/shared/runtime/version.ts'
 import { ClosedPipe, openCliContext } from './cli-context.ts'
@@ -18,14 +19,14 @@ class Interrupted extends Error {
 
 const interruption = new AbortController()
 onSignal((name) => {
-  const end = () => process.exit(EXIT.interrupted)
+  const end = () => exitNow(EXIT.interrupted)
   onSignal(end)
   setTimeout(end, INTERRUPT_TIMEOUT_MS).unref()
   interruption.abort(new Interrupted(`interrupted by ${name}`))
 })
 const context = openCliContext(process, interruption.signal)
 const [first, ...others] = process.argv.slice(2)
-process.exit(await main(first === 'help' ? [...others, '--help'] : process.argv.slice(2)))
+exitNow(await main(first === 'help' ? [...others, '--help'] : process.argv.slice(2)))
 
 async function main(args: string[]): Promise<ExitCode> {
   const words = wordsOf(args)

@@ -1,3 +1,4 @@
+import { exitNow } from './exit.ts'
 import { PreconditionError } from './failures.ts'
 import { createLog, LOG_LEVELS, type Logger } from './json-log.ts'
 import { openLogStream } from './log-stream.ts'
@@ -45,7 +46,7 @@ export async function runService(name: string, level = 'info', start: (context: 
     if (exitCode === 0) log.info('stopped')
     else log.fatal({ exitCode }, `stopped: ${ending}`)
     await stream.flush(LOG_WITHIN_MS)
-    process.exit(exitCode)
+    exitNow(exitCode)
   }
 
   async function end(): Promise<void> {

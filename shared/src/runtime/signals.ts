@@ -1,7 +1,9 @@
+import { exitNow } from './exit.ts'
+
 type Signal = 'SIGTERM' | 'SIGINT'
 
 /** Until there is a listener, nothing is open. */
-let listener: (signal: Signal) => void = () => process.exit(0)
+let listener: (signal: Signal) => void = () => exitNow(0)
 
 // A process loads this module first: the process 1 of a container ignores a signal that has no handler.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => listener(signal))

@@ -244,6 +244,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     consumer.on(REBALANCING, () => options.onRejoin?.())
     consumer.on(GROUP_JOIN, ({ payload }) => {
       failure = undefined
+      // kafkajs resolves a commit that a crash has interrupted.
+      committed.clear()
       const assigned = (payload.memberAssignment[topic] ?? []) as Partition[]
       const others = assigned.filter((partition) => only?.has(partition) === false)
       if (others.length > 0) consumer.pause([{ topic, partitions: others }])

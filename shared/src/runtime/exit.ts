@@ -3,7 +3,7 @@ const IN_THREAD = /^(?:FSReq|GetAddrInfo|GetNameInfo)/
 
 /**
  * Ends the process. The exit of Node waits for its threads, and so for a file system or a name server that does not
- * respond, perhaps for ever. With operations there, the process becomes another one, which only ends.
+ * respond, perhaps permanently. With operations there, the process becomes another one, which only ends.
  */
 export function exitNow(code: number): never {
   const [node, script] = [process.execPath, `process.exit(${code})`]

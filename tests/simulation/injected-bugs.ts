@@ -530,7 +530,10 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'await deadlines.allEnded()',
     'await Promise.allSettled(owners.values())',
   ]),
-  bug('the shutdown resolves no create', DEADLINE, ['for (const deadline of running) deadline.pass()', '']),
+  bug('the shutdown resolves no create', DEADLINE, [
+    'for (const deadline of running) deadline.at = Math.min(deadline.at, shutdownAt)',
+    '',
+  ]),
 
   // The projector.
   bug('an idle projector does not compare its checkpoint', PROJECTOR, ['follower.reloadCheckpoints(moved)', '']),

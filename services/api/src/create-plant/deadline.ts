@@ -6,11 +6,12 @@ export class Deadline {
   isOver = false
   /** The index in the deadlines of all creates. */
   index = 0
-  readonly #cancel: () => void
+  /** By the clock of `Time.now`. */
+  at: number
   #resolve: ((none: undefined) => void) | undefined
 
-  constructor(time: Time, ms: number) {
-    this.#cancel = time.after(ms, () => this.pass())
+  constructor(at: number) {
+    this.at = at
   }
 
   /** As Promise.withResolvers; the promise resolves with undefined when the deadline passes. One at a time. */
@@ -32,12 +33,6 @@ export class Deadline {
     this.isOver = true
     this.#resolve?.(undefined)
   }
-
-  /** The create has its outcome. */
-  end(): void {
-    this.isOver = true
-    this.#cancel()
-  }
 }
 
 /** The deadlines of all creates in flight, each `longestMs` after its start at the latest. */
@@ -46,30 +41,52 @@ export function createDeadlines(time: Time, longestMs: number) {
   const running: Deadline[] = []
   let closing: PromiseWithResolvers<void> | undefined
   let shutdownAt = Number.POSITIVE_INFINITY
+  /** One timer for all: at the earliest deadline, or before it. */
+  let timer: { at: number; cancel(): void } | undefined
+
+  function passUntil(at: number): void {
+    if (timer !== undefined && timer.at <= at) return
+    timer?.cancel()
+    timer = { at, cancel: time.after(at - time.now(), passDue) }
+  }
+
+  function passDue(): void {
+    timer = undefined
+    const now = time.now()
+    let next = Number.POSITIVE_INFINITY
+    for (const deadline of running) {
+      if (deadline.at <= now) deadline.pass()
+      else next = Math.min(next, deadline.at)
+    }
+    if (next < Number.POSITIVE_INFINITY) passUntil(next)
+  }
 
   return {
     start(): Deadline {
-      const deadline = new Deadline(time, Math.min(longestMs, shutdownAt - time.now()))
+      const deadline = new Deadline(Math.min(time.now() + longestMs, shutdownAt))
       deadline.index = running.push(deadline) - 1
+      passUntil(deadline.at)
       return deadline
     },
 
     end(deadline: Deadline): void {
-      deadline.end()
+      deadline.isOver = true
       const last = running.pop() as Deadline
       if (last !== deadline) {
         running[deadline.index] = last
         last.index = deadline.index
       }
-      if (running.length === 0) closing?.resolve()
+      if (running.length > 0) return
+      timer?.cancel()
+      timer = undefined
+      closing?.resolve()
     },
 
     /** Shortens all deadlines to at most `ms` from now, also those that start later. */
     endWithin(ms: number): void {
       shutdownAt = time.now() + ms
-      time.after(ms, () => {
-        for (const deadline of running) deadline.pass()
-      })
+      for (const deadline of running) deadline.at = Math.min(deadline.at, shutdownAt)
+      if (running.length > 0) passUntil(shutdownAt)
     },
 
     /** Resolves when no create is in flight. */

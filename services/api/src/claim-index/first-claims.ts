@@ -11,8 +11,8 @@ import { type EachLookUp, type Found, type LookUp, lookUpTogether } from './look
 /** A create that waits for the first claim of its id. */
 export type Awaited = { id: PlantId; eventId: EventId; partition: Partition; checkpoint: Offset }
 
-/** About the creates that wait at a time under the highest load: a power of two. */
-export const MAX_IN_FLIGHT = 2 ** 14
+/** The buckets of a map with the ids of creates in flight: about as many as these under the highest load. */
+export const ID_BUCKETS = 2 ** 14
 
 export const FIRST_CLAIM_WAITS = {
   checkEveryMs: 5,
@@ -53,7 +53,7 @@ type Waiting = Awaited & {
  */
 export function createFirstClaims(options: FirstClaimsOptions) {
   const { readModel, window, time, waits = FIRST_CLAIM_WAITS, onSlow, readModelDecides } = options
-  const waiting = new TransientMap<PlantId, Waiting>(MAX_IN_FLIGHT)
+  const waiting = new TransientMap<PlantId, Waiting>(ID_BUCKETS)
   /** Those that the read model is asked for. */
   const askedFor = new Set<Waiting>()
   let isRunning = false

@@ -18,7 +18,7 @@ import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
-import { MAX_IN_FLIGHT } from '../claim-index/first-claims.ts'
+import { ID_BUCKETS } from '../claim-index/first-claims.ts'
 import type { EachLookUp } from '../claim-index/look-up-together.ts'
 import type { CreateSpan, CreateTracing } from './create-span.ts'
 import { createDeadlines, type Deadline } from './deadline.ts'
@@ -94,7 +94,7 @@ export function createPlantCreation(
   const together = { appendEnded: lanes.requestEnded, others: claimIndex.asked }
   const lookUps = createLookUps(readModel, { time, log, maxBatchIds, ...together })
   /** The attempt for each id that is on its way to the log; other creates of the id wait for it. */
-  const owners = new TransientMap<PlantId, Promise<Resolution>>(MAX_IN_FLIGHT)
+  const owners = new TransientMap<PlantId, Promise<Resolution>>(ID_BUCKETS)
   const deadlines = createDeadlines(time, deadlineMs)
   const queued = { records: 0, bytes: 0 }
   const queuedIn = Array.from({ length: claimIndex.partitions }, () => ({ records: 0, bytes: 0 }))

@@ -20,7 +20,7 @@ export class TransientMap<K extends bigint | number, V> {
   readonly #buckets: (Entry<K, V> | undefined)[]
 
   constructor(buckets = BUCKETS) {
-    this.#buckets = new Array(buckets).fill(undefined)
+    this.#buckets = Array.from({ length: buckets })
   }
 
   get size(): number {

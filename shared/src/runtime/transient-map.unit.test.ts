@@ -11,6 +11,8 @@ const stepLists = fc.array(
   ),
 )
 
+const sorted = (values: Iterable<number>) => [...values].sort((a, b) => a - b)
+
 describe('TransientMap', () => {
   it('has the same entries as a Map after the same calls', () => {
     fc.assert(
@@ -26,7 +28,7 @@ describe('TransientMap', () => {
             model.clear()
           }
           expect(map.size).toBe(model.size)
-          expect(map.values().sort()).toEqual([...model.values()].sort())
+          expect(sorted(map.values())).toEqual(sorted(model.values()))
         }
         for (const step of steps) {
           if (step.does === 'clear') continue
@@ -35,7 +37,7 @@ describe('TransientMap', () => {
         }
         const seen: number[] = []
         map.forEach((value) => void seen.push(value))
-        expect(seen.sort()).toEqual([...model.values()].sort())
+        expect(sorted(seen)).toEqual(sorted(model.values()))
       }),
     )
   })
@@ -47,7 +49,7 @@ describe('TransientMap', () => {
       seen.push(value)
       map.clear()
     })
-    expect(seen.sort()).toEqual(['a', 'b', 'c'])
+    expect(new Set(seen)).toEqual(new Set(['a', 'b', 'c']))
     expect(map.size).toBe(0)
   })
 })

@@ -20,8 +20,9 @@ export const CODECS: readonly { name: string; decompress: Decompress }[] = [
   { name: 'Zstandard', decompress: (records) => zstdDecompressed(records, LIMIT) },
 ]
 
-/** Decompresses the value of a message of the format before Kafka 0.11. Rejects a message without one, too. */
+/** Decompresses the messages in a message of the format before Kafka 0.11. Rejects one without any, too. */
 export const decompressMessage = (type: number) => async (value: Buffer | null) => {
-  if (value === null) throw new RangeError('a compressed message has no value')
-  return CODECS[type]?.decompress(value)
+  const messages = value === null ? undefined : await CODECS[type]?.decompress(value)
+  if (messages === undefined || messages.length === 0) throw new RangeError('a compressed message has no messages')
+  return messages
 }

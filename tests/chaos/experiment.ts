@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRandom, type Random } from '../simulation/random.ts'
-import { isReady } from '../support/is-ready.ts'
+import { readyz } from '../support/is-ready.ts'
 import { type Cluster, TOPIC } from './cluster.ts'
 import { drawFault } from './faults/draw-fault.ts'
 import type { Fault, Scene } from './faults/fault.ts'
@@ -15,7 +15,6 @@ const INJECT_TIMEOUT_MS = 180_000
 const HEAL_WITHIN_MS = 90_000
 const RECOVERED_WITHIN_MS = 90_000
 const LOOK_EVERY_MS = 200
-const READYZ_WITHIN_MS = 10_000
 const DRAWS = 1_000
 
 /** Failures of the injection itself are failures of the test. */
@@ -108,18 +107,16 @@ export async function untilRecovered({ services, apis }: Cluster, history: Histo
   return false
 }
 
-/** The reasons of the services that are not ready. */
+/** The reasons of the services that are not ready; empty if all are. */
 export async function reasonsOf(services: Cluster['services']): Promise<string> {
   const reasons = services.map(({ name, opsUrl }) =>
-    fetch(`${opsUrl}/readyz`, { signal: AbortSignal.timeout(READYZ_WITHIN_MS) }).then(
-      async (response) => (response.ok ? [] : [`${name}: ${await response.text()}`]),
-      () => [`${name} does not respond`],
-    ),
+    readyz(opsUrl)
+      .then(async (response) => (response.ok ? [] : [`${name}: ${await response.text()}`]))
+      .catch(() => [`${name} does not respond`]),
   )
   return (await Promise.all(reasons)).flat().join('; ')
 }
 
 export async function areReady(services: Cluster['services']): Promise<boolean> {
-  const ready = await Promise.all(services.map(({ opsUrl }) => isReady(opsUrl)))
-  return ready.every(Boolean)
+  return (await reasonsOf(services)) === ''
 }

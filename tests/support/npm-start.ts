@@ -84,7 +84,8 @@ export async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: 
 /** Resolves when everything runs. Throws with the log when it ended or takes too long. */
 export async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]) {
   const { launcher, log } = await launch(localDir, env, ...args)
-  const isReady = () => readRun(localDir)?.pids.launcher === launcher.pid
+  // It prints its last text after it has written the file.
+  const isReady = () => readRun(localDir)?.pids.launcher === launcher.pid && log().includes('Stop: Ctrl-C')
   await untilReady(launcher, { isReady, startTimeoutMs: START_MS })
   const run = readRun(localDir) as Run
   for (const pid of Object.values(run.pids)) registerGroup(inject('testRun'), pid)

@@ -81,17 +81,14 @@ describe('a request', () => {
 
   it.each([
     ['no token', 'Bearer', 40100, BARE],
-    ['spaces for a token', 'Bearer    ', 40100, BARE],
     ['another scheme', 'Basic YTpi', 40100, BARE],
     ['a scheme that begins like ours', 'Bearers all', 40100, BARE],
     ['the token alone', 'all', 40100, BARE],
     ['a quoted token', 'Bearer "all"', 40101, INVALID],
     ['two tokens', 'Bearer all all', 40101, INVALID],
-    ['two schemes in one header', 'Bearer all, Bearer all', 40101, INVALID],
     ['a tab', 'Bearer\tall', 40101, INVALID],
     ['letters that no token has', 'Bearer äll', 40101, INVALID],
     ['a wrong token', 'Bearer wrong', 40101, INVALID],
-    ['a wrong token that looks like a JWT', 'Bearer e30.e30.e30', 40101, INVALID],
     ['a token that is too long', `Bearer ${LONGEST}x`, 40101, INVALID],
     ['an expired token', 'Bearer late', 40101, `${INVALID}, error_description="the token has expired"`],
   ])('is rejected with %s', async (_what, header, error, challenge) => {

@@ -50,6 +50,7 @@ describe('a number in a body', () => {
       expect(exactInteger(text)).toEqual(new OtherNumber(text))
     }
     expect(exactInteger(`1.${zeros}`)).toBe(1n)
+    expect(exactInteger('0e999999999')).toBe(0n)
   })
 
   it('is exact when it is an integer, in every spelling', () => {
@@ -62,23 +63,6 @@ describe('a number in a body', () => {
       }),
       { numRuns: 5_000 },
     )
-  })
-
-  it.each([
-    ['9223372036854775807', 9223372036854775807n],
-    ['-9223372036854775808', -9223372036854775808n],
-    ['9007199254740993', 9007199254740993n],
-    ['1.0', 1n],
-    ['1e3', 1000n],
-    ['10e-1', 1n],
-    ['-0', 0n],
-    ['-0.0e-5', 0n],
-    ['0e999999999', 0n],
-    ['1e18', 1000000000000000000n],
-    // No int64, but an integer of 19 digits: the schema refuses it, with a better message.
-    ['9223372036854775808', 9223372036854775808n],
-  ])('%s is %s', (text, value) => {
-    expect(exactInteger(text)).toBe(value)
   })
 
   it.each([
@@ -127,12 +111,9 @@ describe('a body', () => {
     ['an encoded surrogate', Buffer.from('{"name":"\xed\xa0\x80"}', 'latin1')],
     ['UTF-16', Buffer.from('{"name":"n"}', 'utf16le')],
     ['Latin-1', Buffer.from('{"name":"\xe9"}', 'latin1')],
-  ])('is rejected when it is not UTF-8: %s', (_what, body) => {
+    ['UTF-8 with a byte order mark (RFC 8259, 8.1)', Buffer.from('\ufeff{"id":1}')],
+  ])('is rejected when it is not plain UTF-8: %s', (_what, body) => {
     expect(failureOf(body)).toMatchObject({ failure: 'malformedJson' })
-  })
-
-  it('is rejected with a byte order mark (RFC 8259, 8.1)', () => {
-    expect(failureOf(Buffer.from('\ufeff{"id":1}'))).toMatchObject({ failure: 'malformedJson' })
   })
 
   it.each([

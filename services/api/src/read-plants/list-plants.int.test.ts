@@ -62,7 +62,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS } = {
       return readModel.lookUpEach(ids)
     },
   }
-  const options = { log: quietLog, time: systemTime, deadlineMs }
+  const options = { time: systemTime, deadlineMs }
   const lister = createPlantLister(counted, claimIndex, { ...options, limits })
 
   return {

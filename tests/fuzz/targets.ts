@@ -25,12 +25,11 @@ import { parseTraceparent } from '../../shared/src/tracing/traceparent.ts'
 export { httpRequest } from './http-request.ts'
 
 const PARTITIONS = 3
-const MAX_DEPTH = 32
 
 /** A body that is accepted has the value that JSON.parse returns; one that is rejected has a reason to be. */
 export function jsonBody(bytes: Buffer): void {
   const text = bytes.toString()
-  const value = thrownBy(() => parseJsonBody(bytes, MAX_DEPTH))
+  const value = thrownBy(() => parseJsonBody(bytes))
   if (value instanceof Error) {
     assertFailure(value, 'malformedJson')
     if (isJson(text)) assert.match(value.message, /UTF-8|nested deeper|duplicate key/i)

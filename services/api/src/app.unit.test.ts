@@ -138,9 +138,8 @@ describe('what may be different at the next request', () => {
     const send = await openApp()
     // A condition is about what a request with success would show.
     const { statusCode, headers } = await send(method, url, { 'if-none-match': '*' }, '{"id":1,"name":"n"}')
-    expect([statusCode, headers['cache-control'], headers.etag, headers.vary]).toEqual([
-      ...[status, 'no-store', undefined, undefined],
-    ])
+    const { 'cache-control': kept, etag, vary, location } = headers
+    expect([statusCode, kept, etag, vary, location]).toEqual([status, 'no-store', ...Array(3).fill(undefined)])
   })
 })
 
@@ -150,12 +149,6 @@ describe('a create', () => {
     const { statusCode, headers, body } = await send('POST', '/plants', {}, `{"id":${id},"name":"n"}`)
     expect([statusCode, body]).toEqual([200, '{"name":"n"}'])
     expect(headers.location).toBe(`/plants/${id === '1e3' ? '1000' : id}`)
-  })
-
-  it('that is refused says nothing of it', async () => {
-    const send = await openApp()
-    const { statusCode, headers } = await send('POST', '/plants', {}, '{"id":1,"name":"n"}')
-    expect([statusCode, headers.location]).toEqual([400, undefined])
   })
 })
 

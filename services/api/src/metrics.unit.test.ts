@@ -40,21 +40,6 @@ it('measures an append request, also one that fails', async () => {
   expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
 })
 
-it('shares nothing between two apis in one process', async () => {
-  const [first, second] = [createMetrics('api'), createMetrics('api')]
-  const observe = addApiMetrics(first)
-  addApiMetrics(second)
-  observe.requestCompleted({
-    method: 'GET',
-    route: '/plants/:id',
-    status: 200,
-    error: undefined,
-    durationMs: 1,
-  })
-  expect(await samplesOf(first, 'plant_store_http_requests_total')).toEqual({ '': 1 })
-  expect(await samplesOf(second, 'plant_store_http_requests_total')).toEqual({})
-})
-
 it.each([
   [200, undefined, 1],
   [503, 50301, 1],

@@ -74,7 +74,7 @@ async function start(context: ServiceContext): Promise<void> {
     notices: () => [...claimIndex.notices(), ...lanes.problems(), ...appender.throttling()],
   })
   const shutdown = { at: Number.POSITIVE_INFINITY }
-  const readOptions = { log, time: systemTime, deadlineMs: settings.READ_DEADLINE_MS, shutdown }
+  const readOptions = { time: systemTime, deadlineMs: settings.READ_DEADLINE_MS, shutdown }
   const { app, admission } = await createApp({
     log,
     settings,

@@ -13,21 +13,15 @@ describe('the settings of JWTs', () => {
     },
   )
 
-  it.each([
-    'id.example/keys',
-    'ftp://id.example/',
-    'file:///keys',
-    'https://',
-    'http://a:99999/',
-    'https://u:hunter2@a/',
-    'https://u@a/',
-    'https://:hunter2@a/',
-  ])('refuse %s, and do not repeat it', (url) => {
-    expect(() => read({ JWT_JWKS_URL: url })).toThrow(
-      'settings: JWT_JWKS_URL must be an http(s) URL without user and password',
-    )
-    expect(() => read({ JWT_JWKS_URL: url })).not.toThrow(/hunter2/)
-  })
+  it.each(['id.example/keys', 'ftp://id.example/', 'https://u@a/', 'https://:hunter2@a/'])(
+    'refuse %s, and do not repeat it',
+    (url) => {
+      expect(() => read({ JWT_JWKS_URL: url })).toThrow(
+        'settings: JWT_JWKS_URL must be an http(s) URL without user and password',
+      )
+      expect(() => read({ JWT_JWKS_URL: url })).not.toThrow(/hunter2/)
+    },
+  )
 })
 
 it.each([
@@ -56,15 +50,10 @@ describe('the lists of proxies and origins', () => {
     expect(listed(read({}).TRUST_PROXY)).toEqual([])
   })
 
-  it.each(['1', 'true', '*', 'proxy', '10.0.0.0/8,', '0.0.0.0/0'])('refuse the proxy %s', (text) => {
-    expect(() => read({ TRUST_PROXY: text })).toThrow(
-      `settings: TRUST_PROXY must be addresses or CIDRs of proxies, such as 10.0.0.0/8, separated by commas (it is "${text}")`,
-    )
-  })
-
-  it.each(['*', 'null', 'a.example', 'https://a.example/', 'https://a.example,*'])('refuse the origin %s', (text) => {
-    expect(() => read({ CORS_ORIGINS: text })).toThrow(
-      `settings: CORS_ORIGINS must be origins such as https://app.example, without a path, separated by commas (it is "${text}")`,
-    )
+  it.each([
+    ['TRUST_PROXY', '10.0.0.0/8,', 'addresses or CIDRs of proxies, such as 10.0.0.0/8, separated by commas'],
+    ['CORS_ORIGINS', 'https://a.example,*', 'origins such as https://app.example, without a path, separated by commas'],
+  ])('refuse a wrong item: %s', (name, text, expected) => {
+    expect(() => read({ [name]: text })).toThrow(`settings: ${name} must be ${expected} (it is "${text}")`)
   })
 })

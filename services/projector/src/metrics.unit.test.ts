@@ -4,7 +4,7 @@ import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ApplyResult } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { samplesIn } from '../../../tests/support/metrics-text.ts'
 import { addProjectorMetrics } from './metrics.ts'
 
@@ -46,40 +46,20 @@ function observe(apply: () => Promise<ApplyResult>) {
   }
 }
 
-describe('a batch', () => {
-  it('that is applied counts its records, and its parked records by reason', async () => {
-    const { applyBatch, read } = observe(async () => ({ is: 'applied' }))
-    expect(await applyBatch()).toEqual({ is: 'applied' })
-    expect(await read('projector_records_total')).toEqual({ '': 4 })
-    expect(await read('projector_parked_total')).toEqual({
-      ...Object.fromEntries(Object.keys(PARKED).map((reason) => [reason, 0])),
-      otherType: 2,
-      badKey: 1,
-    })
-    expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
-    expect([await read('projector_stale_total'), await read('projector_apply_failures_total')]).toEqual([
-      { '': 0 },
-      { '': 0 },
-    ])
-  })
+const none = Object.fromEntries(Object.keys(PARKED).map((reason) => [reason, 0]))
 
-  it('that is rejected as stale counts as stale, without its records', async () => {
-    const { applyBatch, read } = observe(async () => ({ is: 'stale', checkpoint: BEFORE_LOG }))
-    expect(await applyBatch()).toEqual({ is: 'stale', checkpoint: BEFORE_LOG })
-    expect(await read('projector_stale_total')).toEqual({ '': 1 })
-    expect(await read('projector_records_total')).toEqual({ '': 0 })
-    expect(await read('projector_parked_total')).toMatchObject({ otherType: 0 })
-    expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
-  })
-
-  it('that fails counts as a failure, and still fails', async () => {
-    const lost = new Error('lost')
-    const { applyBatch, read } = observe(() => Promise.reject(lost))
-    await expect(applyBatch()).rejects.toBe(lost)
-    expect(await read('projector_apply_failures_total')).toEqual({ '': 1 })
-    expect(await read('projector_records_total')).toEqual({ '': 0 })
-    expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
-  })
+it.each<[string, () => Promise<ApplyResult>, counts: number[], parked: Record<string, number>]>([
+  ['applied', async () => ({ is: 'applied' }), [4, 0, 0], { ...none, otherType: 2, badKey: 1 }],
+  ['stale', async () => ({ is: 'stale', checkpoint: BEFORE_LOG }), [0, 1, 0], none],
+  ['failing', () => Promise.reject(new Error('lost')), [0, 0, 1], none],
+])('of a batch that is %s, the result counts', async (_what, apply, counts, parked) => {
+  const { applyBatch, read } = observe(apply)
+  const [expected, found] = await Promise.allSettled([apply(), applyBatch()])
+  expect(found).toEqual(expected)
+  const names = ['records', 'stale', 'apply_failures'].map((name) => `projector_${name}_total`)
+  expect(await Promise.all(names.map(read))).toEqual(counts.map((count) => ({ '': count })))
+  expect(await read('projector_parked_total')).toEqual(parked)
+  expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
 })
 
 it('a table that cannot be read has no lag, and its partitions wait', async () => {

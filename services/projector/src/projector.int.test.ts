@@ -80,20 +80,6 @@ describe('the projector', () => {
     expect(halts).toEqual([])
   })
 
-  it('continues from the checkpoint to which Redis has fallen back', async () => {
-    const store = await openStore()
-    await store.append(mixedEvents(50, 30, PARTITIONS))
-    store.startProjector()
-    await store.untilProjected()
-    const keys = await store.redis.keys(`{${store.topic.topic}:*`)
-    const snapshot = await Promise.all(keys.map(async (key) => [key, await store.redis.dumpBuffer(key)] as const))
-    await store.append(mixedEvents(50, 50, PARTITIONS))
-    await store.untilProjected()
-    await Promise.all(snapshot.map(([key, dump]) => store.redis.restore(key, 0, dump, 'REPLACE')))
-    await store.untilProjected()
-    await store.expectFoldOfLog()
-  })
-
   it('halts when a newer release has taken over the read model', async () => {
     const store = await openStore()
     await store.append([eventOf(1n), eventOf(2n), eventOf(3n), eventOf(4n)])

@@ -72,16 +72,10 @@ describe('a JWT', () => {
 
   it.each<[string, Claims, string]>([
     ['another audience', { aud: 'others' }, 'invalidToken'],
-    ['no audience', { aud: undefined }, 'invalidToken'],
-    ['several audiences, one of them right', { aud: ['others', AUDIENCE] }, ANN],
     ['another issuer', { iss: 'https://other.example' }, 'unknown'],
-    ['no issuer', { iss: undefined }, 'unknown'],
     ['no expiry', { exp: undefined }, 'invalidToken'],
-    ['an expiry that is no number', { exp: '2030' }, 'invalidToken'],
     ['an expiry within the tolerance', { exp: NOW_SECONDS - TOLERANCE_SECONDS + 1 }, ANN],
     ['an expiry beyond the tolerance', { exp: NOW_SECONDS - TOLERANCE_SECONDS }, 'invalidToken'],
-    ['a beginning within the tolerance', { nbf: NOW_SECONDS + TOLERANCE_SECONDS }, ANN],
-    ['a beginning beyond the tolerance', { nbf: NOW_SECONDS + TOLERANCE_SECONDS + 1 }, 'invalidToken'],
     ['no subject', { sub: undefined }, 'invalidToken'],
     ['an empty subject', { sub: '' }, 'invalidToken'],
     ['a subject that is no text', { sub: 7 }, 'invalidToken'],
@@ -210,30 +204,20 @@ const OUTAGES: [string, Outage, RegExp][] = [
   ['answers without end', sendForEver, /larger than 262144 bytes/],
 ]
 
-describe.each(OUTAGES)('an issuer that %s', (_what, outage, reason) => {
+it.each(OUTAGES)('an issuer that %s makes no token invalid, and is logged once', async (_what, outage, reason) => {
   const limits = { ...AT_EACH_TOKEN, timeoutMs: reason.source.includes('timed out') ? 1_000 : 10_000 }
-
-  it('makes no token invalid, and is logged once', async () => {
-    const issuer = await startIssuer()
-    issuer.respond = outage
-    const { callerOf, logged } = accept(issuer.url, limits)
-    for (let round = 0; round < 3; round++) {
-      expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
-    }
-    expect(logged).toEqual([expect.stringMatching(reason)])
-    issuer.respond = issuer.respondWithKeys
-    expect(await callerOf(await issuer.sign(GOOD))).toBe(ANN)
-    expect(logged).toEqual([expect.anything(), 'fetching the JWT keys works again'])
-  })
-
-  it('does not affect known keys', async () => {
-    const { issuer, callerOf, sign } = await openIssuer(limits)
-    expect(await callerOf(await sign())).toBe(ANN)
-    issuer.respond = outage
-    expect(await callerOf(await sign({}, 'two'))).toBe('tokensUncheckable')
-    expect(await callerOf(await sign())).toBe(ANN)
-    expect(await callerOf(await sign({ sub: 'bob', aud: 'others' }))).toBe('invalidToken')
-  })
+  const { issuer, callerOf, sign, publish, logged } = await openIssuer(limits)
+  expect(await callerOf(await sign())).toBe(ANN)
+  issuer.respond = outage
+  for (const kid of ['two', 'three', 'four']) expect(await callerOf(await sign({}, kid))).toBe('tokensUncheckable')
+  expect(logged).toEqual([expect.stringMatching(reason)])
+  // Known keys are in use.
+  expect(await callerOf(await sign())).toBe(ANN)
+  expect(await callerOf(await sign({ aud: 'others' }))).toBe('invalidToken')
+  await publish('one', 'two')
+  issuer.respond = issuer.respondWithKeys
+  expect(await callerOf(await sign({}, 'two'))).toBe(ANN)
+  expect(logged).toEqual([expect.anything(), 'fetching the JWT keys works again'])
 })
 
 describe('an outage', () => {

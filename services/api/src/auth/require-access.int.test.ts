@@ -26,10 +26,10 @@ const labelled = opaqueTokens(
   () => NOW,
 )
 
-async function appWith(...strategies: Strategy[]) {
+function appWith(...strategies: Strategy[]) {
   const app = fastify()
   app.setErrorHandler(sendError)
-  await requireAccess(app, strategies.length === 0 ? [labelled] : strategies)
+  requireAccess(app, strategies.length === 0 ? [labelled] : strategies)
   return app
 }
 
@@ -38,7 +38,7 @@ const addRoute = (app: FastifyInstance, method: 'get' | 'post', path: string, op
 
 /** The app with a route for each scope, at a port of this machine. */
 async function listening(...strategies: Strategy[]) {
-  const app = await appWith(...strategies)
+  const app = appWith(...strategies)
   addRoute(app, 'get', '/read', { config: { scope: 'plants:read' } })
   addRoute(app, 'post', '/write', { config: { scope: 'plants:write' } })
   addRoute(app, 'get', '/open', { config: { scope: 'public' } })
@@ -81,17 +81,14 @@ describe('a request', () => {
 
   it.each([
     ['no token', 'Bearer', 40100, BARE],
-    ['spaces for a token', 'Bearer    ', 40100, BARE],
     ['another scheme', 'Basic YTpi', 40100, BARE],
     ['a scheme that begins like ours', 'Bearers all', 40100, BARE],
     ['the token alone', 'all', 40100, BARE],
     ['a quoted token', 'Bearer "all"', 40101, INVALID],
     ['two tokens', 'Bearer all all', 40101, INVALID],
-    ['two schemes in one header', 'Bearer all, Bearer all', 40101, INVALID],
     ['a tab', 'Bearer\tall', 40101, INVALID],
     ['letters that no token has', 'Bearer äll', 40101, INVALID],
     ['a wrong token', 'Bearer wrong', 40101, INVALID],
-    ['a wrong token that looks like a JWT', 'Bearer e30.e30.e30', 40101, INVALID],
     ['a token that is too long', `Bearer ${LONGEST}x`, 40101, INVALID],
     ['an expired token', 'Bearer late', 40101, `${INVALID}, error_description="the token has expired"`],
   ])('is rejected with %s', async (_what, header, error, challenge) => {
@@ -153,28 +150,11 @@ describe('a route', () => {
     }
   })
 
-  it('without a scope prevents the start of the app, wherever it is registered', async () => {
-    const app = await appWith()
-    addRoute(app, 'get', '/forgotten', {})
-    await app.register(async (part) => {
-      addRoute(part, 'post', '/forgotten-too', { config: {} })
-    })
-    await expect(app.listen({ port: 0, host: '127.0.0.1' })).rejects.toThrow(
-      /GET \/forgotten, HEAD .*POST \/forgotten-too/,
-    )
-    expect(app.server.listening).toBe(false)
-  })
-
-  it('of a plugin without scopes can get its scope from the plugin that registers it', async () => {
-    const app = await appWith()
-    await app.register(async (part) => {
-      part.addHook('onRoute', (route) => {
-        route.config = { ...route.config, scope: 'public' }
-      })
-      await part.register(async (plugin) => void addRoute(plugin, 'get', '/page', {}))
-    })
-    expect((await app.inject('/page')).statusCode).toBe(200)
-    expect((await app.inject({ method: 'HEAD', url: '/page' })).statusCode).toBe(200)
+  it('needs a scope, wherever it is registered', async () => {
+    const app = appWith()
+    expect(() => addRoute(app, 'get', '/forgotten', {})).toThrow('GET /forgotten declares no scope')
+    const part = app.register(async (part) => void addRoute(part, 'post', '/forgotten', { config: {} }))
+    await expect(part).rejects.toThrow('POST /forgotten declares no scope')
   })
 })
 
@@ -191,33 +171,14 @@ describe('with several strategies', () => {
     expect(await (await listening(stranger, labelled)).with('Bearer x')).toMatchObject({ error: 40101 })
   })
 
-  it('the rejection by a strategy that knows the token is final, in any order', async () => {
-    for (const strategies of [
-      [labelled, guest],
-      [labelled, stranger],
-      [stranger, labelled],
-    ]) {
-      expect((await (await listening(...strategies)).with('Bearer late')).challenge).toMatch(/has expired/)
-    }
-    for (const strategies of [
-      [unsure, stranger],
-      [stranger, unsure],
-      [unsure, guest],
-    ]) {
-      expect(await (await listening(...strategies)).with('Bearer x')).toMatchObject({
-        status: 503,
-        error: 50305,
-      })
-    }
-  })
-
-  it('an unexpected error in one of them rejects the request', async () => {
+  it('the rejection by a strategy that knows the token is final, and so is an error', async () => {
     const broken: Strategy = async () => {
       throw new Error('broken')
     }
-    expect(await (await listening(broken, guest)).with('Bearer x')).toMatchObject({
-      status: 500,
-      error: 50000,
-    })
+    for (const first of [[], [stranger]]) {
+      expect((await (await listening(...first, labelled, guest)).with('Bearer late')).challenge).toMatch(/has expired/)
+      expect(await (await listening(...first, unsure, guest)).with('Bearer x')).toMatchObject({ error: 50305 })
+      expect(await (await listening(...first, broken, guest)).with('Bearer x')).toMatchObject({ error: 50000 })
+    }
   })
 })

@@ -142,50 +142,6 @@ async function eventIdsInLog({ kafka, topic, partitions }: TestTopic) {
 const kindsOf = (outcomes: readonly Outcome[]) => outcomes.map(({ is }) => is)
 
 describe('creating a plant', () => {
-  it('creates an id once among concurrent creates, with one event in the log', async () => {
-    const store = await openCreation()
-    const outcomes = await Promise.all(Array.from({ length: 50 }, () => store.creation.create(store.random(7n))))
-    expect(kindsOf(outcomes).toSorted()).toEqual(['created', ...Array(49).fill('duplicate')])
-    expect(new Set(outcomes.map((outcome) => 'offset' in outcome && outcome.offset))).toEqual(new Set([0]))
-    expect(await eventIdsInLog(store)).toHaveLength(1)
-  })
-
-  it('reports created to concurrent creates with the same key, and duplicate to the others', async () => {
-    const store = await openCreation()
-    const mine = Array.from({ length: 10 }, () => store.keyed(7n, 'mine'))
-    const others = [store.random(7n), store.keyed(7n, 'another key'), store.random(7n)]
-    const outcomes = await Promise.all([...mine, ...others].map((create) => store.creation.create(create)))
-    expect(kindsOf(outcomes)).toEqual([...Array(10).fill('created'), 'duplicate', 'duplicate', 'duplicate'])
-    expect(await eventIdsInLog(store)).toEqual([mine[0]?.eventId])
-  })
-
-  it('repeats the outcome and position for a retry with the same key, and writes nothing', async () => {
-    const store = await openCreation()
-    const first = await store.creation.create(store.keyed(7n, 'key'))
-    expect(first.is).toBe('created')
-    expect(await store.creation.create(store.keyed(7n, 'key'))).toEqual(first)
-    expect(await store.creation.create(store.keyed(7n, 'other'))).toEqual({ ...first, is: 'duplicate' })
-    expect(await store.creation.create(store.random(7n))).toEqual({ ...first, is: 'duplicate' })
-    expect(await eventIdsInLog(store)).toHaveLength(1)
-  })
-
-  it('reports a duplicate when another instance was first, though its own event is in the log, too', async () => {
-    const store = await openCreation()
-    const other = plantCreated(newPlant(7n), randomUUID() as EventId, PARTITIONS)
-    const [outcome] = await Promise.all([store.creation.create(store.keyed(7n, 'k')), store.appender.append([other])])
-    const eventIds = await eventIdsInLog(store)
-    const mine = store.keyed(7n, 'k').eventId
-    expect(outcome.is).toBe(eventIds[0] === mine ? 'created' : 'duplicate')
-    expect(outcome).toMatchObject({ offset: 0 })
-  })
-
-  it('raises the read floor to the offset of its outcome', async () => {
-    const store = await openCreation()
-    const outcome = await store.creation.create(store.random(7n))
-    if (outcome.is !== 'created') expect.unreachable(outcome.is)
-    expect(store.claimIndex.readFloor.of(outcome.partition)).toBe(outcome.offset)
-  })
-
   it('queues creates up to maxQueuedBytes and resolves the rest at once as not written', async () => {
     const store = await openCreation({ limits: { maxQueuedBytes: 500 * (BYTES_OF_ONE - 3) } })
     const outcomes = await Promise.all(
@@ -255,15 +211,6 @@ describe('the acknowledgement of an append', () => {
     expect(await eventIdsInLog(store)).toHaveLength(20)
   })
 
-  it('decides nothing after a record of others, until the tail has it', async () => {
-    const store = await openCreation({ deadlineMs: 1_000 })
-    const other = plantCreated(newPlant(7n), randomUUID() as EventId, PARTITIONS)
-    await store.tail.close()
-    await store.appender.append([other])
-    expect((await store.creation.create(store.random(7n))).is).toBe('outcomeUnknown')
-    expect(store.verdictsBy).toEqual([])
-  })
-
   it('decides again when the tail has the records of others', async () => {
     const store = await openCreation()
     await store.appender.append([plantCreated(newPlant(7n), randomUUID() as EventId, PARTITIONS)])
@@ -294,26 +241,6 @@ describe('creating a plant beside an unreadable entry of the read model', () => 
     expect(outcomes[0]).toEqual({ is: 'notWritten', cause: expect.any(EntryError) })
     expect(new Set(kindsOf(outcomes.slice(1)))).toEqual(new Set(['created']))
     expect(await eventIdsInLog(store)).toHaveLength(ids.length - 1)
-  })
-})
-
-describe('creating a plant in a partition that the read model cannot read', () => {
-  it('waits until it can, and delays no create of the others', async () => {
-    const store = await openCreation()
-    const redis = openRedis()
-    const all = Array.from({ length: 40 }, (_, n) => store.random(BigInt(n)))
-    const byPartition = Map.groupBy(all, ({ plant, eventId }) => plantCreated(plant, eventId, PARTITIONS).partition)
-    const [unread = [], ...others] = allPartitions(PARTITIONS).map((partition) => byPartition.get(partition) ?? [])
-    const pointer = pointerOf(store.topic, 0 as Partition)
-    await redis.lpush(pointer, 'not a pointer')
-
-    const waiting = unread.map((each) => store.creation.create(each))
-    for (const each of others.flat()) expect((await store.creation.create(each)).is).toBe('created')
-    expect(store.lookUps.failed).toBeGreaterThan(0)
-    expect(await Promise.race([...waiting, new Promise((resolve) => setImmediate(resolve))])).toBeUndefined()
-
-    await redis.del(pointer)
-    expect(kindsOf(await Promise.all(waiting))).toEqual(unread.map(() => 'created'))
   })
 })
 

@@ -9,28 +9,15 @@ const quoted = (key: string) => `"${key.replaceAll('\\', '\\\\').replaceAll('"',
 const refused = expect.objectContaining({ failure: 'invalidIdempotencyKey' })
 
 describe('an Idempotency-Key', () => {
-  it('is optional', () => {
-    expect(parseIdempotencyKey(undefined)).toBeUndefined()
-  })
-
-  it('is the unescaped text between the quotes', () => {
+  it('is the unescaped text between the quotes, and without quotes if all of it is visible', () => {
     fc.assert(
       fc.property(keys, (key) => {
         expect(parseIdempotencyKey(quoted(key))).toBe(key)
+        const bare = key.replaceAll(/[" ]/g, "'")
+        expect(parseIdempotencyKey(bare)).toBe(bare)
       }),
     )
-    expect(parseIdempotencyKey('"8e03978e-40d5-43e8-bc93-6894a57f9324"')).toBe('8e03978e-40d5-43e8-bc93-6894a57f9324')
     expect(parseIdempotencyKey('"a \\"b\\" \\\\ c"')).toBe('a "b" \\ c')
-  })
-
-  it('is the same key without quotes, if it has only visible characters other than quotes', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: ascii(0x21, 0x7e), minLength: 1, maxLength: 255 }), (text) => {
-        const key = text.replaceAll('"', "'")
-        expect(parseIdempotencyKey(key)).toBe(key)
-        expect(parseIdempotencyKey(quoted(key))).toBe(key)
-      }),
-    )
   })
 
   it('has 1 to 255 characters, counted without quotes and escapes', () => {

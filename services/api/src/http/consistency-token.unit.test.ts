@@ -10,7 +10,6 @@ const MOST_PARTITIONS = 1_000
 const partitions = fc.nat(MOST_PARTITIONS - 1).map((partition) => partition as Partition)
 const offsets = fc.oneof(fc.nat(), fc.nat({ max: 2 ** 48 - 1 }), fc.constant(2 ** 48 - 1)).map(offsetOf)
 const positions = fc.record({ partition: partitions, offset: offsets })
-const none = new Map<Partition, Offset>()
 const refused = expect.objectContaining({ failure: 'invalidPosition' })
 
 describe('the consistency token of a request', () => {
@@ -53,10 +52,6 @@ describe('the consistency token of a request', () => {
       [3, 7],
       [4, 6],
     ])
-  })
-
-  it('is optional', () => {
-    expect(tokenOf(undefined, PARTITIONS)).toEqual(none)
   })
 
   it.each([

@@ -86,16 +86,15 @@ function withoutTrailingZeros(digits: string): string {
 
 /**
  * Parses a JSON body with every integer exact. Throws an HttpError for a body that is not JSON in UTF-8, is nested
- * deeper than `maxDepth` objects and arrays, or has an object with a duplicate key (RFC 8259, 4: its meaning is
- * unpredictable).
+ * deeper than 32 objects and arrays, or has an object with a duplicate key (RFC 8259, 4: its meaning is unpredictable).
  */
-export function parseJsonBody(body: Buffer, maxDepth = MAX_DEPTH): unknown {
+export function parseJsonBody(body: Buffer): unknown {
   if (body.length === 0) throw new HttpError('malformedJson', 'the body is empty; send a JSON object')
   // Decoding would replace invalid bytes with U+FFFD, and store another name than the client sent.
   if (!isUtf8(body)) throw new HttpError('malformedJson', 'the body is not valid UTF-8')
   const { depth, members } = jsonStructureOf(body)
-  if (depth > maxDepth)
-    throw new HttpError('malformedJson', `the body is nested deeper than ${maxDepth} objects and arrays`)
+  if (depth > MAX_DEPTH)
+    throw new HttpError('malformedJson', `the body is nested deeper than ${MAX_DEPTH} objects and arrays`)
   let value: unknown
   try {
     value = parse(body.toString(), undefined, { parseNumber: exactInteger, onDuplicateKey: ({ newValue }) => newValue })

@@ -4,7 +4,7 @@ import type { HttpError } from './errors.ts'
 import { exactInteger, OtherNumber, parseJsonBody } from './request-body.ts'
 
 const MOST_DIGITS = 19
-const MAX_DEPTH = 20
+const MAX_DEPTH = 32
 
 /** All ways to spell a JSON number, with many zeros among the digits. */
 const spellings = fc.record({
@@ -35,7 +35,7 @@ function integerBySchoolArithmetic({ sign, whole, fraction, exponent = 0 }: Spel
 
 const failureOf = (body: Buffer): HttpError | undefined => {
   try {
-    parseJsonBody(body, MAX_DEPTH)
+    parseJsonBody(body)
     return undefined
   } catch (error) {
     return error as HttpError
@@ -50,6 +50,7 @@ describe('a number in a body', () => {
       expect(exactInteger(text)).toEqual(new OtherNumber(text))
     }
     expect(exactInteger(`1.${zeros}`)).toBe(1n)
+    expect(exactInteger('0e999999999')).toBe(0n)
   })
 
   it('is exact when it is an integer, in every spelling', () => {
@@ -58,27 +59,10 @@ describe('a number in a body', () => {
         const text = spell(spelling)
         const value = integerBySchoolArithmetic(spelling)
         expect(exactInteger(text)).toEqual(value === undefined ? new OtherNumber(text) : value)
-        expect(parseJsonBody(Buffer.from(text), MAX_DEPTH)).toEqual(exactInteger(text))
+        expect(parseJsonBody(Buffer.from(text))).toEqual(exactInteger(text))
       }),
       { numRuns: 5_000 },
     )
-  })
-
-  it.each([
-    ['9223372036854775807', 9223372036854775807n],
-    ['-9223372036854775808', -9223372036854775808n],
-    ['9007199254740993', 9007199254740993n],
-    ['1.0', 1n],
-    ['1e3', 1000n],
-    ['10e-1', 1n],
-    ['-0', 0n],
-    ['-0.0e-5', 0n],
-    ['0e999999999', 0n],
-    ['1e18', 1000000000000000000n],
-    // No int64, but an integer of 19 digits: the schema refuses it, with a better message.
-    ['9223372036854775808', 9223372036854775808n],
-  ])('%s is %s', (text, value) => {
-    expect(exactInteger(text)).toBe(value)
   })
 
   it.each([
@@ -104,7 +88,7 @@ describe('a body', () => {
     fc.assert(
       fc.property(values, fc.boolean(), (value, pretty) => {
         const text = JSON.stringify(value, null, pretty ? 2 : 0)
-        expect(parseJsonBody(Buffer.from(text), MAX_DEPTH)).toEqual(JSON.parse(text))
+        expect(parseJsonBody(Buffer.from(text))).toEqual(JSON.parse(text))
       }),
     )
   })
@@ -127,12 +111,9 @@ describe('a body', () => {
     ['an encoded surrogate', Buffer.from('{"name":"\xed\xa0\x80"}', 'latin1')],
     ['UTF-16', Buffer.from('{"name":"n"}', 'utf16le')],
     ['Latin-1', Buffer.from('{"name":"\xe9"}', 'latin1')],
-  ])('is rejected when it is not UTF-8: %s', (_what, body) => {
+    ['UTF-8 with a byte order mark (RFC 8259, 8.1)', Buffer.from('\ufeff{"id":1}')],
+  ])('is rejected when it is not plain UTF-8: %s', (_what, body) => {
     expect(failureOf(body)).toMatchObject({ failure: 'malformedJson' })
-  })
-
-  it('is rejected with a byte order mark (RFC 8259, 8.1)', () => {
-    expect(failureOf(Buffer.from('\ufeff{"id":1}'))).toMatchObject({ failure: 'malformedJson' })
   })
 
   it.each([
@@ -144,23 +125,20 @@ describe('a body', () => {
     expect(failureOf(Buffer.from(text))).toMatchObject({ failure: 'malformedJson' })
   })
 
-  it('is accepted up to the maximum depth, and rejected beyond it', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 50 }), fc.boolean(), (maxDepth, lists) => {
-        const nested = (depth: number) =>
-          Buffer.from(
-            lists ? `${'['.repeat(depth)}${']'.repeat(depth)}` : `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`,
-          )
-        if (maxDepth > 0) expect(() => parseJsonBody(nested(maxDepth), maxDepth)).not.toThrow()
-        expect(() => parseJsonBody(nested(maxDepth + 1), maxDepth)).toThrow(/deeper than/)
-      }),
-    )
+  it.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('is accepted up to the maximum depth of %s, and rejected beyond it', (_what, open, close) => {
+    const nested = (depth: number) => Buffer.from(`${open.repeat(depth)}1${close.repeat(depth)}`)
+    expect(() => parseJsonBody(nested(MAX_DEPTH))).not.toThrow()
+    expect(() => parseJsonBody(nested(MAX_DEPTH + 1))).toThrow(/deeper than 32/)
   })
 
   it('may have brackets and colons in its strings', () => {
     fc.assert(
-      fc.property(fc.stringMatching(/^[[\]{}:"\\]*$/), (name) => {
-        expect(parseJsonBody(Buffer.from(JSON.stringify({ [name]: name })), 1)).toEqual({ [name]: name })
+      fc.property(fc.stringMatching(/^[[\]{}:"\\]*$/), (text) => {
+        const name = text.repeat(MAX_DEPTH)
+        expect(parseJsonBody(Buffer.from(JSON.stringify({ [name]: name })))).toEqual({ [name]: name })
       }),
     )
   })
@@ -178,14 +156,11 @@ describe('a body', () => {
 
   it('is accepted when a key occurs in several objects, once in each', () => {
     const text = '{"a":{"a":1.5,"b":[1.5,{"a":null}]},"b":"a:b","__proto__":{"a":1}}'
-    expect(Object.keys(parseJsonBody(Buffer.from(text), MAX_DEPTH) as object)).toEqual(['a', 'b', '__proto__'])
+    expect(Object.keys(parseJsonBody(Buffer.from(text)) as object)).toEqual(['a', 'b', '__proto__'])
   })
 
   it('cannot change a prototype', () => {
-    const parsed = parseJsonBody(
-      Buffer.from('{"__proto__":{"name":"n"},"constructor":{"prototype":{"tag":"t"}}}'),
-      MAX_DEPTH,
-    )
+    const parsed = parseJsonBody(Buffer.from('{"__proto__":{"name":"n"},"constructor":{"prototype":{"tag":"t"}}}'))
     expect((parsed as { name?: unknown }).name).toBeUndefined()
     expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype)
     expect(({} as { tag?: unknown }).tag).toBeUndefined()

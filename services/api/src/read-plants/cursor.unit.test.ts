@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Cursor, decodeCursor, encodeCursor, firstCursor } from './cursor.ts'
+import { type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
 
 const MOST_PARTITIONS = 1_000
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('')
@@ -30,10 +30,6 @@ describe('a cursor', () => {
     const listed = Array<number>(MOST_PARTITIONS).fill(2 ** 48 - 1)
     const cursor = { partition: (MOST_PARTITIONS - 1) as Partition, listed }
     expect(decodeCursor(encodeCursor(cursor), MOST_PARTITIONS)).toEqual(cursor)
-  })
-
-  it('is short at the start of the list', () => {
-    expect(encodeCursor(firstCursor(12)).length).toBeLessThan(30)
   })
 
   it('has the same text in every release: a client may send one after an update', () => {
@@ -66,13 +62,6 @@ describe('a cursor', () => {
       }),
       { numRuns: 2_000 },
     )
-  })
-
-  it('is invalid in any other spelling', () => {
-    const text = encodeCursor({ partition: 1 as Partition, listed: [5, 700] })
-    const padded = Buffer.from(text, 'base64url').toString('base64')
-    for (const other of [`${text}=`, `${text}A`, `${text}AAAA`, ` ${text}`, `${text}\n`, text.toLowerCase(), padded])
-      expect(decodeCursor(other, 2)).toBeUndefined()
   })
 
   it.each([

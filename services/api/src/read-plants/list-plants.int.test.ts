@@ -5,6 +5,7 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import {
   allPartitions,
+  FIRST,
   type Offset,
   offsetOf,
   type Partition,
@@ -13,7 +14,6 @@ import {
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { eventually } from '../../../../tests/support/eventually.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { noTail } from '../../../../tests/support/no-tail.ts'
 import { openReadModel } from '../../../../tests/support/opened-read-model.ts'
@@ -33,13 +33,13 @@ const NO_TOKEN = new Map<Partition, Offset>()
  * The lister of an api on a real Redis, with a log that the test writes. A written claim goes to the windows at once,
  * and to the read model with `project`.
  */
-async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends = [] as number[] } = {}) {
+async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS } = {}) {
   const { readModel, redis, topic } = await openReadModel({ partitions: PARTITIONS })
   const checkpoints = Array.from({ length: PARTITIONS }, () => BEFORE_LOG)
   let sink: RecordSink | undefined
   const claimIndex = createClaimIndex({
     ...{ readModel, log: quietLog, time: systemTime, checkpoints, windowMaxBytes: WINDOW_BYTES },
-    ends: checkpoints.map((_, partition) => (ends[partition] ?? 0) as Offset),
+    ends: checkpoints.map(() => FIRST),
     follow(given) {
       sink = given
       return noTail
@@ -62,7 +62,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
       return readModel.lookUpEach(ids)
     },
   }
-  const options = { log: quietLog, time: systemTime, deadlineMs }
+  const options = { time: systemTime, deadlineMs }
   const lister = createPlantLister(counted, claimIndex, { ...options, limits })
 
   return {
@@ -190,35 +190,6 @@ describe('a page', () => {
     expect(listed).toEqual(ids)
   })
 
-  it('leaves void claims out, wherever the first claim is', async () => {
-    const store = await openProjected(30)
-    dropWindows(store)
-    await writeAll(store, 40)
-    expect(idsOf(await store.list(1_000))).toEqual(firstIds(store.log))
-  })
-
-  it('has a token with the highest offset of each partition on it, and no others', async () => {
-    const store = await openLister()
-    await store.write(1n)
-    const { offset } = await store.write(1n)
-    const list = await store.list(10)
-    expect(list).toMatchObject({ claims: [{ id: 1n }] })
-    const partition = partitionOf(Buffer.from('1'), PARTITIONS)
-    expect(list.is === 'page' && [...list.shown]).toEqual([[partition, 0]])
-    expect(offset).toBe(1)
-    expect(store.claimIndex.readFloor.of(partition)).toBe(0)
-  })
-
-  it('ends where the next plant is not known, and is refused when it would be empty', async () => {
-    // The log of partition 1 was longer when this instance started.
-    const store = await openProjected(60, { ends: [0, 1_000] })
-    const first = await store.list(1_000)
-    expect(idsOf(first)).toEqual(firstIds(store.log.slice(0, 2)))
-    if (first.is !== 'page') return expect.unreachable()
-    expect(first.next?.partition).toBe(1)
-    expect(await store.list(1_000, first.next)).toEqual({ is: 'coverageGap' })
-  })
-
   it.each([
     ['an entry of the page', false],
     ['the entry of a claim in the window', true],
@@ -233,55 +204,5 @@ describe('a page', () => {
     if (first.is !== 'page') return expect.unreachable()
     expect(first.next?.partition).toBe(5)
     expect(await store.list(100, first.next)).toMatchObject({ is: 'coverageGap', cause: expect.any(EntryError) })
-  })
-
-  it('after the last known plant waits until the plants before it are known', async () => {
-    const store = await openLister({ deadlineMs: 10_000 })
-    const hasIt = partitionOf(Buffer.from('1'), PARTITIONS)
-    const listed = firstCursor(PARTITIONS).listed.map((_, partition) => (partition === hasIt ? 1 : 0))
-    const list = store.list(10, { partition: hasIt, listed })
-    await eventually(() => expect(store.reads.length).toBeGreaterThan(2))
-    await store.write(1n)
-    expect(await list).toEqual({ is: 'page', claims: [], shown: NO_TOKEN })
-  })
-
-  it('has at most maxCandidates plants that the read model does not have', async () => {
-    const store = await openLister({ limits: { ...LIST_LIMITS, maxCandidates: 5 } })
-    const partition = 0 as Partition
-    for (let id = 0n; (store.log[partition]?.length ?? 0) < 9; id++) {
-      if (partitionOf(Buffer.from(String(id)), PARTITIONS) === partition) await store.write(id)
-    }
-    const first = await store.list(100)
-    expect(idsOf(first)).toEqual(store.log[partition]?.slice(0, 5).map(({ id }) => id))
-    if (first.is !== 'page') return expect.unreachable()
-    expect(await store.list(100, first.next)).toEqual({ is: 'coverageGap' })
-    await store.project()
-    expect(idsOf(await store.list(100, first.next))).toEqual(store.log[partition]?.slice(5).map(({ id }) => id))
-  })
-})
-
-describe('a consistency token of several partitions', () => {
-  const beyondReach = (partition: number) =>
-    new Map([
-      [0, -1],
-      [3, 0],
-      [partition, 1_000],
-    ] as [Partition, Offset][])
-
-  it('must be reached in each of them before a page, though Redis could fill it', async () => {
-    const store = await openProjected(100)
-    const reached = new Map(store.log.map((claims, p) => [p as Partition, offsetOf(claims.length - 1)]))
-    expect(idsOf(await store.list(3, undefined, reached))).toEqual(firstIds(store.log).slice(0, 3))
-    for (const partition of [0, 5, 11])
-      expect(await store.list(3, undefined, beyondReach(partition))).toEqual({ is: 'coverageGap' })
-  })
-
-  it('must be reached in each of them before a read has a result', async () => {
-    const store = await openProjected(100)
-    const reached = new Map(store.log.map((claims, p) => [p as Partition, offsetOf(claims.length - 1)]))
-    expect(await store.reader.read(newPlant(1n).id, reached)).toMatchObject({ is: 'plant' })
-    expect(await store.reader.read(newPlant(100n).id, reached)).toEqual({ is: 'noSuchPlant' })
-    for (const partition of [0, 5, 11])
-      expect(await store.reader.read(newPlant(1n).id, beyondReach(partition))).toEqual({ is: 'coverageGap' })
   })
 })

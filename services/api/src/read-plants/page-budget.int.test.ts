@@ -89,13 +89,6 @@ describe('the page budget', () => {
     await eventually(async () => expect((await server.request(10)).decision).toBe('started'))
   })
 
-  it('does not count a page that failed', async () => {
-    const server = await openServer()
-    await server.request(10)
-    server.pages[0]?.fail()
-    await eventually(async () => expect((await server.request(10)).decision).toBe('started'))
-  })
-
   it('closes the connection of a client that does not read its page in time', async () => {
     const server = await openServer(50)
     await server.request(10)

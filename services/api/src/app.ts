@@ -64,7 +64,7 @@ export async function createApp(parts: AppParts) {
       (token) =>
         admission.counted(() => strategy(token)),
   )
-  requireAccess(app, counted)
+  await requireAccess(app, counted)
   await describeRoutes(app)
   await app.register(async (operations) => {
     admission.count(operations)

@@ -26,10 +26,10 @@ const labelled = opaqueTokens(
   () => NOW,
 )
 
-function appWith(...strategies: Strategy[]) {
+async function appWith(...strategies: Strategy[]) {
   const app = fastify()
   app.setErrorHandler(sendError)
-  requireAccess(app, strategies.length === 0 ? [labelled] : strategies)
+  await requireAccess(app, strategies.length === 0 ? [labelled] : strategies)
   return app
 }
 
@@ -38,7 +38,7 @@ const addRoute = (app: FastifyInstance, method: 'get' | 'post', path: string, op
 
 /** The app with a route for each scope, at a port of this machine. */
 async function listening(...strategies: Strategy[]) {
-  const app = appWith(...strategies)
+  const app = await appWith(...strategies)
   addRoute(app, 'get', '/read', { config: { scope: 'plants:read' } })
   addRoute(app, 'post', '/write', { config: { scope: 'plants:write' } })
   addRoute(app, 'get', '/open', { config: { scope: 'public' } })
@@ -151,7 +151,7 @@ describe('a route', () => {
   })
 
   it('needs a scope, wherever it is registered', async () => {
-    const app = appWith()
+    const app = await appWith()
     expect(() => addRoute(app, 'get', '/forgotten', {})).toThrow('GET /forgotten declares no scope')
     const part = app.register(async (part) => void addRoute(part, 'post', '/forgotten', { config: {} }))
     await expect(part).rejects.toThrow('POST /forgotten declares no scope')

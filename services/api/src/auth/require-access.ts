@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import auth from '@fastify/auth'
 import type { Scope } from '@plant-store/shared/access/scope.ts'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HttpError } from '../http/errors.ts'
 import { MAX_TOKEN_CHARACTERS, repeatedHeader } from '../http/request-head.ts'
 
@@ -30,6 +31,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by authentication, before any operation runs; empty on public routes. */
     caller: Caller
+    scopes: readonly Scope[] | undefined
+    bearer: { token: string; rejection?: HttpError } | undefined
   }
   interface FastifyContextConfig {
     /** The scope that a request needs; `public` needs no token. The app does not start with a route without it. */
@@ -47,27 +50,44 @@ const BEARER_WITH_SOMETHING = /^Bearer[ \t]+[^ \t]/i
  * Requires a token on each route that is added to the app from now on, wherever it is registered: one of the strategies
  * has to accept it, with the scope that the route declares. The check comes before the body is read.
  */
-export function requireAccess(app: FastifyInstance, strategies: readonly Strategy[]): void {
+export async function requireAccess(app: FastifyInstance, strategies: readonly Strategy[]): Promise<void> {
+  await app.register(auth)
   app.decorateRequest('caller', '')
+  app.decorateRequest('scopes', undefined)
+  app.decorateRequest('bearer', undefined)
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.scope === undefined) throw new Error(`${String(method)} ${url} declares no scope in config.scope`)
   })
-  app.addHook('onRequest', async (request) => {
-    const scope = request.routeOptions.config.scope as Scope | 'public'
-    if (scope === 'public') return
-    const { caller, scopes } = await accessOf(bearerTokenOf(request.raw), strategies)
-    request.caller = caller
-    if (!scopes.includes(scope)) throw insufficientScope(scope)
+  const authenticate = app.auth(strategies.map(attemptOf), { relation: 'or' })
+  app.addHook('onRequest', function (request, reply, done) {
+    if (isPublic(request)) return done()
+    request.bearer = { token: bearerTokenOf(request.raw) }
+    authenticate.call(this, request, reply, done)
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    const needed = request.routeOptions.config.scope as Scope
+    done(isPublic(request) || request.scopes?.includes(needed) ? undefined : insufficientScope(needed))
   })
 }
 
-/** The access by the first strategy that knows the token; its rejection is final. */
-async function accessOf(token: string, strategies: readonly Strategy[]): Promise<Access> {
-  for (const strategy of strategies) {
-    const access = await strategy(token)
-    if (access !== undefined) return access
+/** One strategy has to accept the token; if none does, the response has the error of the last one. */
+function attemptOf(strategy: Strategy) {
+  return async (request: FastifyRequest): Promise<void> => {
+    const bearer = request.bearer as NonNullable<FastifyRequest['bearer']>
+    // The rejection by a strategy that knows the token is final.
+    if (bearer.rejection !== undefined) throw bearer.rejection
+    const access = await strategy(bearer.token).catch((rejection: HttpError) => {
+      bearer.rejection = rejection
+      throw rejection
+    })
+    if (access === undefined) throw invalidToken()
+    request.caller = access.caller
+    request.scopes = access.scopes
   }
-  throw invalidToken()
+}
+
+function isPublic(request: FastifyRequest): boolean {
+  return request.routeOptions.config.scope === 'public'
 }
 
 /**

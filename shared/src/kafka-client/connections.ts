@@ -127,7 +127,8 @@ export function boundedConnections(
           expired.reject(error)
           this.drop(error)
         },
-        this.#limitedFrom + this.connectionTimeout - monotonicNow(),
+        // A slow token may leave no time. Node would warn of a negative one, on stderr.
+        Math.max(0, this.#limitedFrom + this.connectionTimeout - monotonicNow()),
       )
       this.#preparing++
       return Promise.race([work, expired.promise]).finally(() => {

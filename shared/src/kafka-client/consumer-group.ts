@@ -28,6 +28,8 @@ type PreferredReplicas = Record<string, Record<number, { nodeId: number }>>
 type ConsumerGroup = {
   groupId: string
   memberId: string | null
+  /** Null before the first join. */
+  generationId: number | null
   /** Empty without one. */
   rackId: string
   coordinator: unknown
@@ -100,9 +102,10 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
     }
 
     override async joinAndSync(): Promise<void> {
-      const { groupId, cluster } = this
+      const { groupId, cluster, generationId } = this
       const { membership = {} } = cluster
-      if (membership.groupId === groupId) this.memberId ??= membership.memberId ?? null
+      // Only before the first join: a later one without an id follows an expulsion.
+      if (generationId === null && membership.groupId === groupId) this.memberId = membership.memberId ?? null
       try {
         await super.joinAndSync()
       } finally {

@@ -242,6 +242,7 @@ it('leaves batches to the next fetch that would be more than 64 MiB together', a
 it.each(compressedRecords.map((one) => [one.codec, one.by, one] as const))(
   'reads the events that %s compressed: %s',
   async (codec, _by, { records }) => {
+    expect(uncompressedRecords.length).toBeGreaterThan(65_536)
     const expected = await readEvents('none', uncompressedRecords)
     expect(expected.map(idsOf)).toEqual(compressedEvents.map(idsOf))
     expect(await readEvents(codec, records)).toEqual(expected)

@@ -153,14 +153,6 @@ it('a fetch by id returns what a fetch of the original kafkajs returns by name',
   await expect(ours.broker.fetch(beyond)).rejects.toMatchObject({ type: 'OFFSET_OUT_OF_RANGE', topic })
 })
 
-it('a topic is fetched by its name while its id is not known', async () => {
-  const { topic } = await openMixedTopic()
-  const { ours, theirs } = await openBoth()
-  const mine = await ours.broker.fetch(fetchOf(topic, '0'))
-  expect(inOrder(mine)).toEqual(inOrder(await theirs.broker.fetch(fetchOf(topic, '0'))))
-  expect(ours.versions.Fetch).toBe(11)
-})
-
 it('a fetch with another id fails', async () => {
   const { topic } = await openMixedTopic()
   const { ours } = await openBoth()

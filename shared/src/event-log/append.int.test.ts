@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { followLog } from '../../../tests/support/followed-log.ts'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { createCuttableKafka, createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
-import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import { createTestTopic, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
@@ -15,7 +13,6 @@ import type { TopicId } from './log-identity.ts'
 import { checkTopic } from './topic.ts'
 
 const PARTITIONS = 3
-const WAIT_MS = 40_000
 const NOBODY_LISTENS = 1
 
 async function openAppender({ kafka, topic }: TestTopic, topicId?: TopicId) {
@@ -113,27 +110,6 @@ describe('appending', () => {
     expect(await sent).toEqual(new Map([[0, { is: 'unknown', cause }]]))
     expect(await attempt(given.signal)).toMatchObject(new Map([[0, { is: 'refused', why: 'transient' }]]))
     expect(await attempt()).toMatchObject(new Map([[0, { is: 'appended' }]]))
-  })
-
-  it('works again after the broker hung and a new connection to it failed', async () => {
-    const { brokers, pause, resume } = await startOwnKafka()
-    const { kafka: patient, topic, partitions } = await createTestTopic(brokers, PARTITIONS)
-    // The first append of a broker may take longer than the others.
-    await (await openAppender({ kafka: patient, topic, partitions })).append([recordOf(0n)])
-    const kafka = createImpatientKafka(brokers)
-    const appender = await openAppender({ kafka, topic, partitions })
-    await vi.waitFor(() => appender.append([recordOf(1n)]), WAIT_MS)
-    await pause()
-    await expect(appender.append([recordOf(1n)])).rejects.toThrow()
-    await expect(appender.append([recordOf(2n)])).rejects.toThrow()
-    await resume()
-    const last = recordOf(3n)
-    await vi.waitFor(() => appender.append([last]), WAIT_MS)
-    const followed = followLog({ kafka, topic, partitions })
-    await vi.waitFor(() => {
-      const eventIds = followed.delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.eventId))
-      expect(eventIds).toContain(String(last.headers.ce_id))
-    }, WAIT_MS)
   })
 
   it('connects at its first append when Kafka could not be reached before', async () => {

@@ -18,24 +18,15 @@ const P = 0 as Partition
 
 async function openLog() {
   const topic = await openTopic()
-  const [producer, other] = [await openTransactional(topic.kafka), await openTransactional(topic.kafka)]
+  const producer = await openTransactional(topic.kafka)
   let lastId = 1_000n
-  const records = (count: number) => Array.from({ length: count }, () => newEvent(++lastId, 1))
 
   return {
     ...topic,
-    /** Two transactions: the first starts before the second, writes again after its start, and ends after it. */
-    async transactOverlapping(): Promise<void> {
-      const [first, second] = [await producer.transaction(), await other.transaction()]
-      for (const transaction of [first, second, first]) {
-        await transaction.send({ topic: topic.topic, messages: records(1) })
-      }
-      await second.abort()
-      await first.abort()
-    },
     async transact(count: number, end: 'commit' | 'abort'): Promise<void> {
+      const messages = Array.from({ length: count }, () => newEvent(++lastId, 1))
       const transaction = await producer.transaction()
-      await transaction.send({ topic: topic.topic, messages: records(count) })
+      await transaction.send({ topic: topic.topic, messages })
       await transaction[end]()
     },
   }
@@ -75,16 +66,6 @@ describe('a log with transactions of other producers', () => {
 
     expect(followed.offsetsOf(P)).toEqual([0, 1, 2, 3, 9, 12])
     expect(followed.halts).toEqual([])
-  })
-
-  it('is followed without the records of aborted transactions that overlap', async () => {
-    const topic = await openLog()
-    await topic.transactOverlapping() // 0, 1, 2 and control records at 3 and 4
-    await untilWritten(5, topic)
-    await topic.append(1)
-    const followed = followLog(topic)
-    await untilPassed(5, followed, topic)
-    expect(followed.offsetsOf(P)).toEqual([5])
   })
 
   it.each([

@@ -1,24 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
-import {
-  appendCompressed,
-  appendUndecodable,
-  compressedEvents,
-  compressedRecords,
-  keepCompression,
-} from '../../../tests/support/compressed-records.ts'
-import { followLog } from '../../../tests/support/followed-log.ts'
-import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { appendUndecodable, keepCompression } from '../../../tests/support/compressed-records.ts'
+import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import { startOwnKafka } from '../../../tests/support/own-stores.ts'
-import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import type { Log } from '../runtime/log.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
@@ -53,53 +44,6 @@ describe('following a log', () => {
       }
     }
     expect(followed.follower.assigned()).toEqual(followed.checkpoints)
-    expect(followed.halts).toEqual([])
-  })
-
-  it('continues after a checkpoint', async () => {
-    const topic = await openTopic()
-    const records = await topic.append(10)
-    const checkpoint: Checkpoint = { offset: offsetOf(6), eventId: eventIdOf(records[6]) }
-    const followed = followLog(topic, {}, new Map([[P, checkpoint]]))
-    await followed.untilAtEnd()
-    expect(followed.offsetsOf(P)).toEqual([7, 8, 9])
-    expect(followed.delivered.find(({ records }) => records.length > 0)?.from).toEqual(checkpoint)
-  })
-
-  it('seeks to the checkpoint that the sink returns, backward or forward', async () => {
-    const topic = await openTopic()
-    const records = await topic.append(10)
-    const at = (offset: number): Checkpoint => ({
-      offset: offsetOf(offset),
-      eventId: eventIdOf(records[offset]),
-    })
-    const returned = [at(3), BEFORE_LOG, at(7)]
-    const deliveries: [number, number[]][] = []
-    const followed = followLog(topic, {
-      async onRecords(partition, found, next, from) {
-        deliveries.push([from.offset, found.map(({ offset }) => offset)])
-        const reached = returned.shift() ?? next
-        followed.checkpoints.set(partition, reached)
-        return reached
-      },
-    })
-    await vi.waitFor(() => expect(deliveries).toHaveLength(4), WAIT_MS)
-    await followed.untilAtEnd()
-    expect(deliveries).toEqual([
-      [-1, upTo(10)],
-      [3, [4, 5, 6, 7, 8, 9]],
-      [-1, upTo(10)],
-      [7, [8, 9]],
-    ])
-  })
-
-  it('reads batches that other producers compressed, with any codec', async () => {
-    const topic = await openTopic()
-    await keepCompression(topic)
-    for (const one of compressedRecords) await appendCompressed(topic.topic, P, one)
-    const followed = followLog(topic)
-    await followed.untilAtEnd()
-    expect(followed.offsetsOf(P)).toEqual(upTo(compressedRecords.length * compressedEvents.length))
     expect(followed.halts).toEqual([])
   })
 
@@ -141,66 +85,90 @@ describe('following a log', () => {
   })
 })
 
-describe('following a log while its broker hangs', () => {
-  it('continues when the broker does', async () => {
-    const { brokers, pause, resume } = await startOwnKafka()
-    const topic = await openTopic(1, brokers)
-    await topic.append(3)
-    const warnings: string[] = []
-    const log = {
-      ...quietLog,
-      debug() {},
-      info() {},
-      warn: (_: unknown, text?: string) => warnings.push(String(text)),
-    }
-    const kafka = createImpatientKafka(brokers)
-    const followed = followLog({ ...topic, kafka }, { log: log as unknown as Log })
-    await followed.untilAtEnd()
-    await pause()
-    // Longer than the retries of kafkajs: a consumer has ended, and so has the next one.
-    await vi.waitFor(() => expect(warnings.length).toBeGreaterThanOrEqual(3), WAIT_MS)
-    await resume()
-    // The broker leads the partition again a little later; until then it refuses the records.
-    await vi.waitFor(() => topic.append(2), WAIT_MS)
-    await followed.untilAtEnd()
-    expect(followed.offsetsOf(P)).toEqual(upTo(5))
-    expect(followed.halts).toEqual([])
-  })
+it('a follower halts when the log holds another event at the checkpoint', async () => {
+  const topic = await openTopic()
+  const records = await topic.append(3)
+  const other = randomUUID() as EventId
+  const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(1), eventId: other }]]))
+  await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
+  expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
+  const found = `offset 1 should hold event ${other}, it holds ${eventIdOf(records[1])} (partition 0)`
+  expect(followed.halts[0]?.message).toBe(
+    `another log: ${found}: the topic was recreated or lost its end, or REDIS_URL points to the read model of ` +
+      'another topic. Restore the topic, or correct REDIS_URL and PLANTS_TOPIC, or, if both are correct, ' +
+      'delete the keys of this topic in Redis: they are rebuilt from the log',
+  )
+  expect(followed.delivered).toEqual([])
 })
 
-describe('following halts', () => {
-  it('when the log holds another event at the checkpoint', async () => {
-    const topic = await openTopic()
-    const records = await topic.append(3)
-    const other = randomUUID() as EventId
-    const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(1), eventId: other }]]))
-    await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
-    expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
-    const found = `offset 1 should hold event ${other}, it holds ${eventIdOf(records[1])} (partition 0)`
-    expect(followed.halts[0]?.message).toBe(
-      `another log: ${found}: the topic was recreated or lost its end, or REDIS_URL points to the read model of ` +
-        'another topic. Restore the topic, or correct REDIS_URL and PLANTS_TOPIC, or, if both are correct, ' +
-        'delete the keys of this topic in Redis: they are rebuilt from the log',
-    )
-    expect(followed.delivered).toEqual([])
+it('the lag of a follower counts the records of all its partitions that are not applied yet', async () => {
+  const topic = await openTopic(3)
+  await topic.append(40)
+  const gate = Promise.withResolvers<void>()
+  const followed = followLog(topic, {
+    async onRecords(partition, _records, next) {
+      await gate.promise
+      followed.checkpoints.set(partition, next)
+      return next
+    },
+  })
+  expect(followed.follower.lag()).toBeUndefined()
+  await vi.waitFor(() => expect(followed.follower.lag()).toBe(40), WAIT_MS)
+  gate.resolve()
+  await vi.waitFor(() => expect(followed.follower.lag()).toBe(0), WAIT_MS)
+  await topic.append(10)
+  await vi.waitFor(() => {
+    const passed = [...followed.checkpoints.values()].map(({ offset }) => offset + 1)
+    expect(passed.reduce((sum, each) => sum + each, 0)).toBe(50)
+  }, WAIT_MS)
+  expect(followed.follower.lag()).toBe(0)
+})
+
+it('the lag of an idle follower counts up to an end that others have read', async () => {
+  const topic = await openTopic(2)
+  await topic.append(10)
+  const followed = followLog(topic, { checkpointOf: async () => BEFORE_LOG })
+  await vi.waitFor(() => expect(followed.follower.lag()).toBe(0), WAIT_MS)
+  const passed = (partition: number) => (followed.checkpoints.get(partition as Partition)?.offset ?? -1) + 1
+  const ends = [passed(0) + 3, passed(1) + 4] as Offset[]
+  followed.follower.updateEnds(ends)
+  expect(followed.follower.lag()).toBe(7)
+  // An older end changes nothing.
+  followed.follower.updateEnds(ends.map((end) => (end - 1) as Offset))
+  expect(followed.follower.lag()).toBe(7)
+})
+
+async function followTen() {
+  const topic = await openTopic()
+  await topic.append(10)
+  // As an api's tail: the topic is recreated within the wait of one fetch.
+  const followed = followLog(topic, { maxWaitMs: 500 })
+  await vi.waitFor(() => expect(followed.offsetsOf(P)).toHaveLength(10), WAIT_MS)
+  return { topic, followed }
+}
+
+async function expectHalt({ halts, offsetsOf }: FollowedLog): Promise<void> {
+  await vi.waitFor(() => expect(halts).not.toEqual([]), WAIT_MS)
+  expect(halts).toEqual([expect.any(PreconditionError)])
+  expect(halts[0]).toMatchObject({
+    fault: 'another-log',
+    message: expect.stringMatching(/^another log: the topic had the id \S{22}, it has \S{22}: .*Restore the/),
+  })
+  expect(offsetsOf(P)).toHaveLength(10)
+}
+
+describe('a topic recreated and filled beyond the checkpoint halts its follower, which applies nothing of it', () => {
+  it('while no fetch is in flight', async () => {
+    const { topic, followed } = await followTen()
+    followed.follower.pause()
+    await recreateTopic(topic, 30)
+    followed.follower.resume()
+    await expectHalt(followed)
   })
 
-  it('when the log ends before the checkpoint', async () => {
-    const topic = await openTopic()
-    await topic.append(3)
-    const beyond: Checkpoint = { offset: offsetOf(3), eventId: '' }
-    const followed = followLog(topic, {}, new Map([[P, beyond]]))
-    await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
-    expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
-    expect(followed.halts[0]?.message).toMatch(/another log: .* passed offset 3, but the log ends before offset 3/)
-    expect(followed.delivered).toEqual([])
-  })
-
-  it('when the sink throws a PreconditionError', async () => {
-    const topic = await openTopic()
-    await topic.append(1)
-    const failure = new PreconditionError('a wrong setting')
-    const followed = followLog(topic, { onRecords: () => Promise.reject(failure) })
-    await vi.waitFor(() => expect(followed.halts).toEqual([failure]), WAIT_MS)
+  it('while a fetch waits', async () => {
+    const { topic, followed } = await followTen()
+    await recreateTopic(topic, 30)
+    await expectHalt(followed)
   })
 })

@@ -5,8 +5,8 @@ import { asKafkajs } from '../../../tests/support/as-kafkajs.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { openTransactional } from '../../../tests/support/other-producers.ts'
-import { createPrivateKafkajs, kafkajs } from '../kafka-client/kafkajs.ts'
-import type { ConsumerByTopicId, TopicId } from '../kafka-client/topic-ids.ts'
+import { createPrivateKafkajs, type ExtendedConsumer, kafkajs } from '../kafka-client/kafkajs.ts'
+import type { TopicId } from '../kafka-client/topic-ids.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
@@ -48,7 +48,7 @@ async function openBroker({ Kafka, PartitionAssigners, logLevel }: typeof kafkaj
   await cluster.refreshMetadata()
   return {
     broker: (await cluster.findControllerBroker()) as unknown as Broker,
-    consumer: consumer as ConsumerByTopicId,
+    consumer: consumer as ExtendedConsumer,
     versions,
   }
 }
@@ -151,22 +151,6 @@ it('a fetch by id returns what a fetch of the original kafkajs returns by name',
   const failure = await theirs.broker.fetch(beyond).catch((error: unknown) => error)
   expect(failure).toMatchObject({ type: 'OFFSET_OUT_OF_RANGE', topic })
   await expect(ours.broker.fetch(beyond)).rejects.toMatchObject({ type: 'OFFSET_OUT_OF_RANGE', topic })
-})
-
-it('a topic is fetched by its name while its id is not known', async () => {
-  const { topic } = await openMixedTopic()
-  const { ours, theirs } = await openBoth()
-  const mine = await ours.broker.fetch(fetchOf(topic, '0'))
-  expect(inOrder(mine)).toEqual(inOrder(await theirs.broker.fetch(fetchOf(topic, '0'))))
-  expect(ours.versions.Fetch).toBe(11)
-})
-
-it('a fetch with another id fails', async () => {
-  const { topic } = await openMixedTopic()
-  const { ours } = await openBoth()
-  ours.consumer.byTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
-  const fetching = ours.broker.fetch(fetchOf(topic, '0'))
-  await expect(fetching).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' })
 })
 
 it('an error of a whole fetch by id is that of a fetch by name', async () => {

@@ -54,7 +54,7 @@ type Connection = {
 }
 
 /** In whole milliseconds, like the times of requests: a connection is never later than its first request. */
-const monotonicNow = () => Math.trunc(performance.timeOrigin + performance.now())
+export const monotonicNow = () => Math.trunc(performance.timeOrigin + performance.now())
 
 /**
  * Connections whose attempts to connect are limited as a whole, that end at once when the broker does not respond, and
@@ -127,7 +127,8 @@ export function boundedConnections(
           expired.reject(error)
           this.drop(error)
         },
-        this.#limitedFrom + this.connectionTimeout - monotonicNow(),
+        // A slow token may leave no time. Node would warn of a negative one, on stderr.
+        Math.max(0, this.#limitedFrom + this.connectionTimeout - monotonicNow()),
       )
       this.#preparing++
       return Promise.race([work, expired.promise]).finally(() => {

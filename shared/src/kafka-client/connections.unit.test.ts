@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest'
+import { Duplex } from 'node:stream'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { boundedPools, withClosedPools } from './connections.ts'
 import { kafkajsModule } from './kafkajs.ts'
+
+const Connection = kafkajsModule('src/network/connection.js')
 
 it('a client that is disconnected ends the connections to brokers that it dropped before, each once', async () => {
   const ended: string[] = []
@@ -27,4 +30,28 @@ it('a client that is disconnected ends the connections to brokers that it droppe
   await client.disconnect()
   expect(ended).toEqual(['known', 'unused', 'dropped'])
   await expect(dropped?.getConnection()).rejects.toThrow('the client is disconnected')
+})
+
+it('a login whose token took longer than the limit of the connection ends it at once', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const logger = { namespace: () => logger, debug() {}, error() {} }
+  const socketFactory = ({ onConnect }: { onConnect(): void }) => {
+    queueMicrotask(onConnect)
+    return new Duplex({ read() {}, write() {} })
+  }
+  const connection = new Connection({
+    ...{ host: 'kafka', port: 9_092, logger },
+    socketFactory,
+    connectionTimeout: 2_000,
+  })
+  await connection.connect()
+  await vi.advanceTimersByTimeAsync(5_000)
+  const timer = vi.spyOn(globalThis, 'setTimeout')
+  const login = connection.sendAuthRequest({ request: { encode: async () => Buffer.of() } })
+  const ended = expect(login).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+  await vi.advanceTimersByTimeAsync(0)
+  await ended
+  // Node would warn of a negative time, on stderr.
+  expect(timer.mock.calls.map(([, ms]) => ms)).toEqual([0])
 })

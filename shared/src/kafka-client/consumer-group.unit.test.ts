@@ -38,6 +38,21 @@ it('a heartbeat fails after the group has expelled the member, which makes it jo
   await expect(group.heartbeat({ interval: 0 })).rejects.toMatchObject({ type: 'UNKNOWN_MEMBER_ID' })
 })
 
+it('a group is joined as the member of the consumer before, but not again after it has expelled that member', async () => {
+  type JoinGroup = (call: { memberId: string }) => Promise<object>
+  const joinGroup = vi.fn<JoinGroup>(async () => ({ memberId: 'member', generationId: 1 }))
+  const syncGroup = async () => ({ memberAssignment: Buffer.alloc(0) })
+  const membership = { groupId: 'plants', memberId: 'member' }
+  const findGroupCoordinator = async () => ({ joinGroup, syncGroup })
+  const group = createGroup({ membership, findGroupCoordinator, committedOffsets: () => ({}) })
+  Object.assign(group, { assigners: [], topics: [], topicsSubscribed: [] })
+  await group.joinAndSync()
+  // As kafkajs does then.
+  group.memberId = null
+  await group.joinAndSync()
+  expect(joinGroup.mock.calls.map(([{ memberId }]) => memberId)).toEqual(['member', ''])
+})
+
 const LINES_MAX = 1_000
 
 it('a consumer ends that is stopped while the brokers change', async () => {

@@ -1,7 +1,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compressedRecords, uncompressedRecords } from '../../../tests/support/compressed-records.ts'
+import { compressedRecords } from '../../../tests/support/compressed-records.ts'
 import { CODECS, MAX_BATCH_BYTES } from './decompress.ts'
 import { decompressLz4 } from './lz4.ts'
 import { decompressSnappy } from './snappy.ts'
@@ -101,35 +101,16 @@ function snappyBlock({ output, all }: ReturnType<typeof played>, isShort: boolea
 const XERIAL = Buffer.concat([Buffer.from('\x82SNAPPY\0', 'latin1'), big(1), big(1)])
 const xerialBlock = (block: Buffer) => Buffer.concat([big(block.length), block])
 
-const decompress = (codec: string, bytes: Buffer) => {
-  const names = { gzip: 'gzip', snappy: 'Snappy', lz4: 'LZ4', zstd: 'Zstandard' } as Record<string, string>
-  return CODECS.find(({ name }) => name === names[codec])?.decompress(bytes) as Promise<Buffer>
-}
-
-describe('the codecs', () => {
-  it.each(compressedRecords.map((one) => [one.codec, one.by, one] as const))(
-    'read %s of %s',
-    async (codec, _by, { records }) => {
-      expect(uncompressedRecords.length).toBeGreaterThan(65_536)
-      expect((await decompress(codec, records)).equals(uncompressedRecords)).toBe(true)
-    },
-  )
-
-  it.each([
-    ['gzip', gzipSync(Buffer.alloc(MAX_BATCH_BYTES + 1))],
-    ['zstd', zstdCompressSync(Buffer.alloc(MAX_BATCH_BYTES + 1))],
-    ['lz4', lz4Frame([lz4Block([{ literal: Buffer.of(1), back: 1, length: MAX_BATCH_BYTES }])])],
-    [
-      'snappy',
-      Buffer.concat([varint(MAX_BATCH_BYTES + 1), Buffer.of(0, 1), repeated(Buffer.of(0xfe, 1, 0), 1_048_576)]),
-    ],
-  ])('do not decompress more of %s than the limit', async (codec, bytes) => {
-    await expect(decompress(codec, bytes)).rejects.toThrow(RangeError)
-  })
-
-  function repeated(bytes: Buffer, times: number): Buffer {
-    return Buffer.alloc(bytes.length * times, bytes)
-  }
+it.each([
+  ['gzip', gzipSync(Buffer.alloc(MAX_BATCH_BYTES + 1))],
+  ['Zstandard', zstdCompressSync(Buffer.alloc(MAX_BATCH_BYTES + 1))],
+  ['LZ4', lz4Frame([lz4Block([{ literal: Buffer.of(1), back: 1, length: MAX_BATCH_BYTES }])])],
+  [
+    'Snappy',
+    Buffer.concat([varint(MAX_BATCH_BYTES + 1), Buffer.of(0, 1), Buffer.alloc(3 * 1_048_576, '\xfe\x01\0', 'latin1')]),
+  ],
+])('%s of more than the limit is not decompressed', async (codec, bytes) => {
+  await expect(CODECS.find(({ name }) => name === codec)?.decompress(bytes)).rejects.toThrow(RangeError)
 })
 
 describe('LZ4', () => {

@@ -78,17 +78,15 @@ export const firstBroker = {
 /** Asks the connected brokers, then the other known ones, then the bootstrap addresses. */
 function ask<T>(pool: BrokerPool, use: Use<T>): Promise<T> {
   const known = new Set([...Object.values(pool.brokers), ...(pool.seedBroker === undefined ? [] : [pool.seedBroker])])
-  const inOrder = [...known].sort(() => Math.random() - 0.5)
-  const [connected, others] = [
-    inOrder.filter((each) => each.isConnected()),
-    inOrder.filter((each) => !each.isConnected()),
-  ]
-  const asks = [...connected, ...others].map((broker) => async () => {
+  const shuffled = [...known].sort(() => Math.random() - 0.5)
+  const asks = shuffled.sort(byConnection).map((broker) => async () => {
     await pool.connectBroker(broker)
     return use(broker)
   })
   return firstOf([...asks, () => askBootstrap(pool, use)])
 }
+
+const byConnection = (a: Broker, b: Broker) => Number(b.isConnected()) - Number(a.isConnected())
 
 /** Over a connection for this request alone, because a metadata request may be waiting for the seed. */
 async function askBootstrap<T>(pool: BrokerPool, use: Use<T>): Promise<T> {

@@ -48,17 +48,16 @@ describe('the first of several attempts', () => {
 describe('each node has a connection to its own address', () => {
   const BrokerPool = kafkajsModule('src/cluster/brokerPool.js')
   const logger = { namespace: () => logger, error() {} }
-  const HOSTS = ['a', 'b']
+  const HOSTS = ['a', '::1']
   const brokers = HOSTS.map((host, nodeId) => ({ nodeId, host, port: 9_092, rack: null }))
   type Destination = { connectionPool: { host: string }; nodeId?: number }
 
   /** A pool of two brokers that is connected to the first one. They respond once `reach` does. */
   async function openPool(reach: (host: string) => Promise<void>) {
     const connected = new Set<object>()
-    const addresses = HOSTS.map((host) => `${host}:9092`)
     const pool = new BrokerPool({
       logger,
-      connectionPoolBuilder: { addresses, build: async (address: object) => address },
+      connectionPoolBuilder: { addresses: ['a:9092', '[::1]:9092'], build: async (address: object) => address },
     })
     pool.createBroker = ({ connectionPool, nodeId }: Destination) => {
       const broker = {
@@ -117,6 +116,7 @@ describe('each node has a connection to its own address', () => {
     late.resolve()
     await vi.advanceTimersByTimeAsync(0)
     expect([...connected]).toEqual([pool.seedBroker])
+    expect(pool.seedBroker.connectionPool).toEqual({ host: '::1', port: 9_092 })
   })
 
   it('which ends when the node is removed, except that of the seed', async () => {

@@ -1,4 +1,5 @@
-import type { RequestDefinition } from './topic-ids.ts'
+import type { Metadata } from './newest-leaders.ts'
+import type { Call, RequestDefinition } from './topic-ids.ts'
 
 // kafkajs takes metadata as an error as long as any partition has no leader: one such partition then stops the readers
 // and writers of all others. And its offsets of a topic are an error as long as any leader cannot be reached.
@@ -9,12 +10,7 @@ const NOT_CONNECTED = /^KafkaJSConnection(Closed)?Error$/
 const NO_RESPONSE = /^KafkaJS(RequestTimeoutError|BrokerNotFound)$/
 const OUT_OF_RETRIES = 'KafkaJSNumberOfRetriesExceeded'
 const AGAIN_AFTER_MS = 500
-/** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
-const FIRST_OFFSET = '0'
 
-type Call = ReturnType<ReturnType<RequestDefinition<unknown>['protocol']>>
-type TopicMetadata = { topic: string; partitionMetadata: readonly { partitionId: number; leader: number }[] }
-export type Metadata = { topicMetadata: readonly TopicMetadata[] }
 export type MetadataDefinition = RequestDefinition<{ topics: readonly string[]; allowAutoTopicCreation: boolean }>
 type Broker = {
   connectionPool: { send(call: Call): Promise<unknown> }
@@ -39,19 +35,15 @@ export function isNotConnected(error: Error): boolean {
 const isUnreachable = (error: Error) => isNotConnected(error) || NO_RESPONSE.test(error.name)
 
 /** Rejects with the error of a topic, if any; those of partitions only say that a partition has no leader. */
-async function requestMetadata<M extends Metadata>(
-  broker: Broker,
-  definition: MetadataDefinition,
-  topics: readonly string[],
-): Promise<M> {
+async function requestMetadata(broker: Broker, definition: MetadataDefinition, topics: readonly string[]) {
   const call = broker.lookupRequest(METADATA, definition)({ topics, allowAutoTopicCreation: false })
   const parse = async (decoded: unknown) => {
-    const metadata = decoded as M
+    const metadata = decoded as Metadata
     const topicMetadata = metadata.topicMetadata.map((each) => ({ ...each, partitionMetadata: [] }))
     await call.response.parse({ ...metadata, topicMetadata })
     return metadata
   }
-  return (await broker.connectionPool.send({ ...call, response: { ...call.response, parse } })) as M
+  return broker.connectionPool.send({ ...call, response: { ...call.response, parse } })
 }
 
 /** Makes a client take metadata as they are while `isAllowed` returns true. */
@@ -137,15 +129,5 @@ export function readLedPartitions(
     const isUnknown = ({ partition }: { partition: number }) => !known.some((one) => one.partition === partition)
     const unknown = wanted.partitions.filter(isUnknown).map((one) => ({ ...one, offset: unknownOffset }))
     return { topic, partitions: [...known, ...unknown] }
-  }
-}
-
-export function consumersOfLedPartitions<P extends object, C>(
-  createConsumer: (parts: P) => C,
-  definition: MetadataDefinition,
-) {
-  return (parts: P): C => {
-    readLedPartitions((parts as P & { cluster: Cluster }).cluster, definition, { unknownOffset: FIRST_OFFSET })
-    return createConsumer(parts)
   }
 }

@@ -22,6 +22,7 @@ const textsUpTo = (maxLength: number) =>
     .oneof(
       fc.string({ unit: 'binary', maxLength: 30 }),
       fc.string({ unit: 'grapheme', maxLength: 10 }),
+      fc.string({ unit: 'grapheme-ascii', maxLength: 30 }),
       fc.constantFrom('', '\u0000', '"\\/', '\u{10ffff}'.repeat(maxLength)),
     )
     .map((text) => (text.length <= maxLength ? text : Array.from(text).slice(0, maxLength).join('')))

@@ -25,7 +25,7 @@ export async function openGenerations(place: { redisUrl?: string } = {}) {
     },
 
     /** A marked generation of this many plants that is being filled. */
-    async filled(name: string, plants: number, mark = 'mark'): Promise<Checkpoint> {
+    async filled(name: string, plants: number): Promise<Checkpoint> {
       const { records, next } = batch(0, plants)
       expect(await generations.startFilling(P, name)).toEqual({
         is: 'started',
@@ -33,7 +33,7 @@ export async function openGenerations(place: { redisUrl?: string } = {}) {
         checkpoint: BEFORE_LOG,
       })
       expect(await generations.fill(P, name, BEFORE_LOG, next, records)).toEqual({ is: 'applied' })
-      expect(await generations.mark(P, name, mark)).toEqual({ is: 'marked' })
+      expect(await generations.mark(P, name, 'mark')).toEqual({ is: 'marked' })
       return next
     },
 
@@ -43,17 +43,6 @@ export async function openGenerations(place: { redisUrl?: string } = {}) {
       const result = await doing()
       expect(await dumpKeys(redis, topic)).toEqual(before)
       return result
-    },
-
-    /** Takes a snapshot of all keys; the returned function fails over to it. */
-    async replica(): Promise<() => Promise<void>> {
-      const keys = await redis.keys(`{${topic}:*`)
-      const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)))
-      return async () => {
-        const present = await redis.keys(`{${topic}:*`)
-        if (present.length > 0) await redis.del(present)
-        await Promise.all(keys.map((key, n) => redis.restore(key, 0, dumps[n] as Buffer)))
-      }
     },
   }
 }

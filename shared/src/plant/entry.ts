@@ -44,7 +44,6 @@ export function offsetOfEntry(bytes: Buffer, at: number): Offset {
 
 type ClaimOf<C> = Omit<Claim, 'plant'> & { plant: C | undefined }
 
-/** The entries of plants with these fields. */
 export function entriesOf<C extends FieldValues>({ fields, valuesOf, contentOf, textLengthOf }: Fields<C>) {
   /** Scratch array for the values of an entry. */
   const values: (Value | undefined)[] = fields.map(() => undefined)

@@ -48,7 +48,6 @@ export function readEventId(bytes: Buffer): EventId | undefined {
   return bytes.toString('latin1') as EventId
 }
 
-/** The event id that these 16 bytes encode. */
 export function eventIdOfBytes(bytes: Buffer): EventId {
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as EventId

@@ -29,17 +29,17 @@ describe('an event id', () => {
     ...['6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6a2\n', '6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6ag'],
   ])('is not %j, because equal ids must be equal texts', (text) => {
     expect(parseEventId(text)).toBeUndefined()
-    expect(readEventId(Buffer.from(text))).toBeUndefined()
   })
 
-  it('reads from the bytes of a text as from the text, whichever byte is another', () => {
-    const bytes = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('09afgAF-/:`')))
+  it('is its text alone, whichever byte is another', () => {
+    const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+    const others = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('09afgAF-/:`')))
     fc.assert(
-      fc.property(eventIds, fc.nat(35), bytes, (id, at, byte) => {
-        const text = Buffer.from(id)
-        expect(readEventId(text)).toBe(id)
-        text[at] = byte
-        expect(readEventId(text)).toBe(parseEventId(text.toString('latin1')))
+      fc.property(eventIds, fc.nat(35), others, (id, at, byte) => {
+        const bytes = Buffer.from(id)
+        bytes[at] = byte
+        const text = bytes.toString('latin1')
+        expect(readEventId(bytes)).toBe(UUID.test(text) ? text : undefined)
       }),
       { numRuns: 2_000 },
     )

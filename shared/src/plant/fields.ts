@@ -21,7 +21,6 @@ type Declared = {
 }
 export type Declaration = Readonly<Record<string, Declared>>
 export type Field = Declared & { name: string; isLater: boolean }
-/** The values of the fields, by name. */
 export type FieldValues = { readonly [name: string]: Value | undefined }
 
 const MAX_BYTES_PER_CODE_POINT = 4
@@ -125,7 +124,6 @@ export function fieldsOf<C extends FieldValues>(declaration: Declaration) {
   )
     throw new Error('the declared fields do not fit into an entry, begin with an optional one or have reserved names')
 
-  /** The value of each field. */
   function valuesOf(content: C): (Value | undefined)[] {
     const values = [content[first], content[second]]
     for (const name of others) values.push(content[name])
@@ -167,7 +165,6 @@ export function fieldsOf<C extends FieldValues>(declaration: Declaration) {
       return length
     },
 
-    /** The text of each value. */
     textsOf: (content: C) => contentOf(valuesOf(content).map(textOf) as Value[]) as Record<string, string>,
   }
 }

@@ -61,7 +61,8 @@ const declared = declarations.chain((declaration) => {
 /** One byte more, less or other, most often one that means something. */
 const meaningful = fc.constantFrom(...Buffer.from('{}[]":,\\ -07u'), 0, 1, 2, 3, 4, 0x1f, 0x7f, 0x80, 0xc3, 0xff)
 const damages = fc.record({
-  at: fc.double({ min: 0, max: 1, noNaN: true }),
+  /** The place: 0 the begin, 1 behind the end. */
+  at: fc.oneof({ weight: 3, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }) }, fc.constantFrom(0, 1)),
   taken: fc.nat(2),
   put: fc.array(fc.oneof({ weight: 3, arbitrary: meaningful }, fc.nat(255)), { maxLength: 2 }),
 })
@@ -71,13 +72,18 @@ const damaged = (bytes: Buffer, { at, taken, put }: { at: number; taken: number;
 }
 
 describe('any declared fields', () => {
-  it('have a payload, which reads as it was written', () => {
+  it('have a payload, which reads as it was written, byte by byte if it is plain ASCII', () => {
     fc.assert(
-      fc.property(declared, ([fields, [plant = {}]]) => {
-        const { write, read } = payloadOf(fields)
-        expect(read(write(ID, plant), ID, KEY)).toEqual(plant)
+      fc.property(declared, ([fields, plants]) => {
+        const { write, read, readCanonical } = payloadOf(fields)
+        for (const plant of plants) {
+          const payload = write(ID, plant)
+          expect(read(payload, ID, KEY)).toEqual(plant)
+          const isPlain = Object.values(fields.textsOf(plant)).every((text) => /^[ !#-[\]-~]*$/.test(text))
+          expect(readCanonical(payload, KEY)).toEqual(isPlain ? plant : undefined)
+        }
       }),
-      { numRuns: 500 },
+      { numRuns: 1_000 },
     )
   })
 
@@ -93,6 +99,17 @@ describe('any declared fields', () => {
       }),
       { numRuns: 3_000 },
     )
+  })
+
+  it('are read byte by byte as by the JSON parser, with any byte in any place', () => {
+    const { write, read } = payloadOf(fieldsOf<Later>(LATER))
+    const payload = write(ID, { name: 'n', tag: '', height: -7n })
+    for (let at = 0; at <= payload.length; at++)
+      for (let byte = 0; byte < 256; byte++)
+        for (const rest of [payload.subarray(at), payload.subarray(at + 1)]) {
+          const changed = Buffer.concat([payload.subarray(0, at), Buffer.of(byte), rest])
+          expect(read(changed, ID, KEY)).toEqual(read(Buffer.concat([Buffer.from(' '), changed]), ID, KEY))
+        }
   })
 
   it('have an entry of at most the reserved bytes, which decodes to the encoded claim', () => {
@@ -199,8 +216,19 @@ describe('a later field', () => {
 })
 
 // Entries outlive releases: these bytes must always read so.
-describe('an entry of form 3', () => {
-  const { encodeEntry, decodeEntry } = entriesOf(fieldsOf<Later>(LATER))
+describe('an entry', () => {
+  const [ofPlant, ofLater] = [entriesOf(NAME_AND_TAG), entriesOf(fieldsOf<Later>(LATER))]
+
+  it.each<[string, Pick<Plant, 'name' | 'tag'> | undefined]>([
+    [`00${HEAD}`, undefined],
+    [`01${HEAD}c3986c`, { name: 'Øl' }],
+    [`01${HEAD}`, { name: '' }],
+    [`02${HEAD}0003c3986c7472`, { name: 'Øl', tag: 'tr' }],
+    [`02${HEAD}0000`, { name: '', tag: '' }],
+  ])('of forms 0 to 2 has fixed bytes: %s', (hex, plant) => {
+    expect(ofPlant.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
+    expect(ofPlant.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
+  })
 
   it.each<[string, Later]>([
     [`03${HEAD}000500024f6c000178`, { name: 'Ol', origin: 'x' }],
@@ -208,12 +236,21 @@ describe('an entry of form 3', () => {
       `03${HEAD}001f0003c3986c000000017800022d37000473656564`,
       { name: 'Øl', tag: '', origin: 'x', height: -7n, state: 'seed' },
     ],
-  ])('has fixed bytes: %s', (hex, plant) => {
-    expect(encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
-    expect(decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
+  ])('of form 3 has fixed bytes: %s', (hex, plant) => {
+    expect(ofLater.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
+    expect(ofLater.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
   })
 
   it.each([
+    ['no bytes at all', ''],
+    ['a form that a newer release may know', `04${HEAD}`],
+    ['a head that is cut', `01${HEAD.slice(2)}`],
+    ['a text without a plant', `00${HEAD}41`],
+    ['a name that is no UTF-8', `01${HEAD}ff`],
+    ['no length of the name before the tag', `02${HEAD}`],
+    ['half a length of the name', `02${HEAD}00`],
+    ['a name longer than the entry', `02${HEAD}000341`],
+    ['a character that is cut in two by the length', `02${HEAD}0001c398`],
     ['no bits', `03${HEAD}`],
     ['half of them', `03${HEAD}00`],
     ['no field', `03${HEAD}0000`],
@@ -229,7 +266,7 @@ describe('an entry of form 3', () => {
     ['another spelling of an integer', `03${HEAD}000900016e00022d30`],
     ['another value of an enumeration', `03${HEAD}001100016e000178`],
   ])('does not have %s', (_what, hex) => {
-    expect(() => decodeEntry(ID, Buffer.from(hex, 'hex'))).toThrow(EntryError)
+    expect(() => ofLater.decodeEntry(ID, Buffer.from(hex, 'hex'))).toThrow(EntryError)
   })
 })
 

@@ -19,7 +19,6 @@ export type StoredRecord = {
 type HeaderValue = Buffer | string | null
 type Header = HeaderValue | HeaderValue[] | undefined
 
-/** A record to append. */
 export type NewRecord = {
   partition: Partition
   key: Buffer
@@ -145,7 +144,6 @@ export function readClaim(
   return plant === undefined ? { offset, claim, parked: PARKED.unreadablePayload } : { offset, claim }
 }
 
-/** Returns readRecord for a topic with this number of partitions. */
 export function recordReader(partitions: number, versions = RELEASED) {
   return (record: StoredRecord, partition: Partition): LogRecord => readRecord(record, partition, partitions, versions)
 }

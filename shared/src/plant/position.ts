@@ -33,7 +33,6 @@ export function after(offset: Offset): Offset {
   return (offset + 1) as Offset
 }
 
-/** All partitions of a topic with `count` partitions. */
 export function allPartitions(count: number): Partition[] {
   return Array.from({ length: count }, (_, partition) => partition as Partition)
 }

@@ -52,7 +52,6 @@ export function createPackedClaims({ plantsPerSpan = PLANTS_PER_SPAN, seed }: Pa
     return spans[number >> spanBits] as Span
   }
 
-  /** The start of an entry of a span. */
   function startOf({ ends }: Span, at: number): number {
     return at === 0 ? 0 : (ends[at - 1] as number)
   }

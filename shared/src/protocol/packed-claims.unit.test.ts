@@ -3,7 +3,7 @@ import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { type Offset, offsetOf } from '@plant-store/shared/plant/position.ts'
+import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import fc from 'fast-check'
@@ -74,14 +74,5 @@ describe('the plants of a fold', () => {
         }
       }),
     )
-  })
-
-  it('can be cleared and folded again', () => {
-    const plants = createPackedClaims({ plantsPerSpan: 2 })
-    for (const at of [1, 2, 3]) plants.set(BigInt(at) as PlantId, claimOf(BigInt(at), at))
-    plants.clear()
-    expect([plants.size, [...plants], plants.get(2n as PlantId)]).toEqual([0, [], undefined])
-    plants.set(2n as PlantId, claimOf(2n, 7))
-    expect(plants.get(2n as PlantId)?.offset).toBe(7 as Offset)
   })
 })

@@ -66,18 +66,16 @@ describe('the rows of some claims', () => {
   })
 })
 
-describe('what a span adds to a table', () => {
-  it('is each record after what is written, once; nothing is known of records between the two', () => {
-    const offsets = fc.integer({ min: -1, max: 40 })
-    fc.assert(
-      fc.property(logs, offsets, offsets, fc.nat(10), (log, written, from, length) => {
-        const [start, span] = [checkpointAt(written as Offset, []), spanOf(log, from, from + length)]
-        const added = unwritten(start, span)
-        const records = log.filter(({ offset }) => offset > written && offset <= from + length)
-        expect(added).toEqual(from > written ? undefined : { from: start, records, next: span.next })
-      }),
-    )
-  })
+it('what a span adds to a table is each record after what is written, once; nothing is known of records between the two', () => {
+  const offsets = fc.integer({ min: -1, max: 40 })
+  fc.assert(
+    fc.property(logs, offsets, offsets, fc.nat(10), (log, written, from, length) => {
+      const [start, span] = [checkpointAt(written as Offset, []), spanOf(log, from, from + length)]
+      const added = unwritten(start, span)
+      const records = log.filter(({ offset }) => offset > written && offset <= from + length)
+      expect(added).toEqual(from > written ? undefined : { from: start, records, next: span.next })
+    }),
+  )
 })
 
 it('a writer goes on after the latest creation, in whatever order the rows are', () => {

@@ -2,25 +2,22 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
-import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { claimAt } from '../../../tests/support/small-log.ts'
 import { asStored, dumpKeys, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
-import type { LogRecord } from '../plant/plant-created.ts'
 import { BEFORE_FIRST, offsetOf, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../protocol/first-wins.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { packRecords } from './apply.ts'
 import { createReadModel } from './read-model.ts'
-import { SCRIPTS } from './redis.ts'
 
 const PARTITIONS = 1_000
 const P = 0 as Partition
 
-async function openApplying(place: { topic?: string; partitions?: number } = {}) {
+async function openApplying(place: { topic?: string } = {}) {
   const { topic, readModel, redis } = await openReadModel({ partitions: PARTITIONS, ...place })
   const apply = (from: Checkpoint, { next, records }: LogBatch, partition = P) =>
     readModel.apply(partition, from, next, records, randomUUID())
@@ -44,13 +41,7 @@ async function openApplying(place: { topic?: string; partitions?: number } = {})
 
 /** Records at the offsets from `first` on, one for each id. */
 function batchOf(first: number, ...ids: bigint[]): LogBatch {
-  const records = ids.map((id, index): LogRecord => {
-    const offset = offsetOf(first + index)
-    return {
-      offset,
-      claim: { offset, id: id as PlantId, eventId: randomUUID() as EventId, plant: plantWith({ name: 'n' }) },
-    }
-  })
+  const records = ids.map((id, n) => claimAt(first + n, id, { eventId: randomUUID() as EventId }))
   return { records, next: checkpointAt(offsetOf(first + ids.length - 1), records) }
 }
 
@@ -84,30 +75,6 @@ describe('applying a log to the read model', () => {
     const batches = [batchOf(0, ...ids), batchOf(3_000, ...others)]
     const reached = await applyAll(batches)
     expect(await stored()).toEqual(asStored(foldOf(batches), reached, PARTITIONS))
-  })
-
-  it('applies each record once when batches are repeated, late or early', async () => {
-    const { apply, stored } = await openApplying()
-    let runs = 0
-    await fc.assert(
-      fc.asyncProperty(logs, fc.array(fc.nat(), { maxLength: 20 }), async (batches, disturbances) => {
-        fc.pre(batches.length > 0)
-        const partition = runs++ as Partition
-        let from = BEFORE_LOG
-        for (const [index, batch] of batches.entries()) {
-          const other = (disturbances[index] ?? 0) % batches.length
-          const expected = batches[other - 1]?.next ?? BEFORE_LOG
-          if (expected.offset !== from.offset) {
-            const outcome = await apply(expected, batches[other] as LogBatch, partition)
-            expect(outcome).toEqual({ is: 'stale', checkpoint: from })
-          }
-          await apply(from, batch, partition)
-          from = batch.next
-        }
-        expect(await stored(partition)).toEqual(asStored(foldOf(batches), from, PARTITIONS))
-      }),
-      { numRuns: 100 },
-    )
   })
 
   it('applies each record once when two projectors race for the partition', async () => {
@@ -146,42 +113,20 @@ describe('applying a log to the read model', () => {
 })
 
 describe('applying is refused, and nothing changes,', () => {
-  async function openWithTwoPlants() {
-    const opened = await openApplying()
+  it.each([
+    ['a newer release', { fold: '2' }, /newer release.*start that release/],
+    ['a topic of another size', { partitions: '1001' }, /1001 partitions.*PLANTS_PARTITIONS is 1000/],
+  ])('when it was folded by %s', async (_what, meta, message) => {
+    const { topic, apply, readModel, redis } = await openApplying()
     const first = batchOf(0, 1n, 2n)
-    await opened.apply(BEFORE_LOG, first)
-    const { topic, redis } = opened
+    await apply(BEFORE_LOG, first)
+    await redis.hset(`{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:meta`, meta)
     const before = await dumpKeys(redis, topic)
-    const live = await redis.get(pointerOf(topic, P))
-    return {
-      ...opened,
-      first,
-      at: `{${topic}:${P}}:${live}`,
-      async expectUnchanged(): Promise<void> {
-        expect(await dumpKeys(redis, topic)).toEqual(before)
-      },
+    for (const refused of [() => apply(first.next, batchOf(2, 3n)), () => readModel.meta(P)]) {
+      await expect(refused()).rejects.toThrow(PreconditionError)
+      await expect(refused()).rejects.toThrow(message)
     }
-  }
-
-  it('when a newer release folded it: older code could damage it', async () => {
-    const { topic, apply, readModel, redis, at, first } = await openWithTwoPlants()
-    await redis.hset(`${at}:meta`, 'fold', '2')
-    const before = await dumpKeys(redis, topic)
-    await expect(apply(first.next, batchOf(2, 3n))).rejects.toThrow(/newer release.*start that release/)
-    await expect(apply(first.next, batchOf(2, 3n))).rejects.toThrow(PreconditionError)
-    await expect(readModel.meta(P)).rejects.toThrow(PreconditionError)
     expect(await dumpKeys(redis, topic)).toEqual(before)
-  })
-
-  it('when it was folded from another partition count: ids are in other partitions', async () => {
-    const { topic, first, expectUnchanged } = await openWithTwoPlants()
-    const resized = await openApplying({ topic, partitions: PARTITIONS + 1 })
-    await expect(resized.apply(first.next, batchOf(2, 3n))).rejects.toThrow(
-      /1000 partitions.*PLANTS_PARTITIONS is 1001/,
-    )
-    await expect(resized.apply(first.next, batchOf(2, 3n))).rejects.toThrow(PreconditionError)
-    await expect(resized.readModel.meta(P)).rejects.toThrow(PreconditionError)
-    await expectUnchanged()
   })
 
   it.each(['hget', 'hlen', 'llen', 'set', 'hset', 'hsetnx', 'hincrby', 'rpush'])(
@@ -213,59 +158,24 @@ describe('applying is refused, and nothing changes,', () => {
       expect(await stored()).toEqual(asStored(foldOf([first, second]), second.next, PARTITIONS))
     },
   )
-
-  it('when the generation is gone: it is never created again', async () => {
-    const { topic, redis, expectUnchanged } = await openWithTwoPlants()
-    const applyTo = (generation: string) =>
-      redis.eval(
-        SCRIPTS.plantsApply.lua,
-        1,
-        pointerOf(topic, P),
-        generation,
-        1,
-        PARTITIONS,
-        -1,
-        0,
-        '',
-        randomUUID(),
-        packRecords(batchOf(0, 7n).records),
-      )
-    expect(await applyTo('gone')).toEqual(['GONE'])
-    await expectUnchanged()
-  })
 })
 
-describe('a generation', () => {
-  it('is created by the first batch, under the given name, and keeps it', async () => {
-    const { topic, readModel, redis } = await openApplying()
-    const first = batchOf(0, 1n)
-    await readModel.apply(P, BEFORE_LOG, first.next, first.records, 'first-name')
-    await readModel.apply(P, first.next, batchOf(1, 2n).next, batchOf(1, 2n).records, 'second-name')
-    expect(await redis.get(pointerOf(topic, P))).toBe('first-name')
-    expect(await readModel.meta(P)).toMatchObject({
-      generation: 'first-name',
-      plants: 2,
-      voids: 0,
-      parked: 0,
-    })
-    expect(await redis.keys(`*${topic}*second-name*`)).toEqual([])
-  })
+// As after the failover of a master that had moved some keys of a slot.
+it.each(['meta', 'plants', 'order'])('without its %s a generation is no fold: a fresh one replaces it', async (key) => {
+  const { topic, readModel, redis, apply, stored } = await openApplying()
+  const first = batchOf(0, 1n, 2n)
+  await apply(BEFORE_LOG, first)
+  const lost = await redis.get(pointerOf(topic, P))
+  await redis.del(`{${topic}:${P}}:${lost}:${key}`)
+  expect(await apply(first.next, batchOf(2, 1n))).toEqual({ is: 'stale', checkpoint: BEFORE_LOG })
+  const [found] = await readModel.lookUp([{ partition: P, ids: [1n as PlantId] }])
+  expect(found).toEqual({ checkpoint: BEFORE_FIRST, entries: [undefined] })
+  const [listed] = readModel.listEach([{ partition: P, from: 0, count: 2 }])
+  expect(await listed).toEqual({ claims: [], plants: 0, checkpoint: BEFORE_FIRST })
+  expect((await readModel.meta(P)).checkpoint).toEqual(BEFORE_LOG)
 
-  // As after the failover of a master that had moved some keys of a slot.
-  it.each(['meta', 'plants', 'order'])('without its %s is no fold, and a fresh one takes its place', async (key) => {
-    const { topic, readModel, redis, apply, stored } = await openApplying()
-    const first = batchOf(0, 1n, 2n)
-    await apply(BEFORE_LOG, first)
-    const lost = await redis.get(pointerOf(topic, P))
-    await redis.del(`{${topic}:${P}}:${lost}:${key}`)
-    expect(await apply(first.next, batchOf(2, 1n))).toEqual({ is: 'stale', checkpoint: BEFORE_LOG })
-    const [found] = await readModel.lookUp([{ partition: P, ids: [1n as PlantId] }])
-    expect(found).toEqual({ checkpoint: BEFORE_FIRST, entries: [undefined] })
-    expect((await readModel.meta(P)).checkpoint).toEqual(BEFORE_LOG)
-
-    const again = batchOf(0, 3n)
-    expect(await apply(BEFORE_LOG, again)).toEqual({ is: 'applied' })
-    expect(await redis.get(pointerOf(topic, P))).not.toBe(lost)
-    expect(await stored()).toEqual(asStored(foldOf([again]), again.next, PARTITIONS))
-  })
+  const again = batchOf(0, 3n)
+  expect(await apply(BEFORE_LOG, again)).toEqual({ is: 'applied' })
+  expect(await redis.get(pointerOf(topic, P))).not.toBe(lost)
+  expect(await stored()).toEqual(asStored(foldOf([again]), again.next, PARTITIONS))
 })

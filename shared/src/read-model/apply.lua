@@ -9,8 +9,8 @@
   ARGV[5]  checkpoint after these records
   ARGV[6]  event id at that checkpoint, '' for none
   ARGV[7]  name for a new live generation, never used before; used when there is no live generation
-  ARGV[8]  the records, packed (apply.ts): for each the lengths of id (1 byte, 0 if it claims none), entry (2 bytes) and
-           parked text (1 byte, 0 if it is not parked), then id, entry and '<offset>:<reason>'
+  ARGV[8]  the records, packed: for each the lengths of id (1 byte, 0 if it claims none), entry (2 bytes, big-endian) and
+           parked text (1 byte, 0 if it is not parked), then id, entry (entry.ts) and '<offset>:<reason>'
 
   Returns  {'OK', checkpoint, event id}
            {'STALE', checkpoint, event id}  the checkpoint is not the expected one

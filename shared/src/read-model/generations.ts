@@ -16,7 +16,6 @@ export type StartResult =
 
 export type MarkResult = { is: 'marked' } | { is: 'gone' } | { is: 'live' }
 
-/** Arguments of switch.lua. */
 export type SwitchCall = {
   generation: string
   /** The mark that was set before the verification. */
@@ -57,7 +56,6 @@ const KEYS_PER_SCAN = 1_000
 /** Type of an absent key. */
 const NO_KEY = 'none'
 const MEMORY_SAMPLES = 20
-/** The keys of a generation. */
 const KINDS = new Set(['meta', 'plants', 'order', 'parked'])
 
 /**

@@ -22,42 +22,23 @@ const SENTINELS = { REDIS_SENTINELS: 's1:26379,s2:26379', REDIS_SENTINEL_NAME: '
 const CLUSTER = { REDIS_CLUSTER_NODES: 'n1:6379,[::1]:6380' }
 
 describe('the settings of Redis', () => {
-  it.each([
-    [{ REDIS_URL: 'redis://u:p@redis:6379/3' }, { is: 'server', url: 'redis://u:p@redis:6379/3' }],
+  const at = (host: string, port: number) => ({ host, port })
+
+  it.each<[RedisSettings, object, string]>([
+    [
+      { REDIS_URL: 'redis://u:hunter2@redis:6379/3' },
+      { is: 'server', url: 'redis://u:hunter2@redis:6379/3' },
+      'redis://redis:6379/3',
+    ],
     [
       SENTINELS,
-      {
-        is: 'sentinels',
-        sentinels: [
-          { host: 's1', port: 26379 },
-          { host: 's2', port: 26379 },
-        ],
-        name: 'plants',
-      },
-    ],
-    [
-      CLUSTER,
-      {
-        is: 'cluster',
-        nodes: [
-          { host: 'n1', port: 6379 },
-          { host: '::1', port: 6380 },
-        ],
-      },
-    ],
-  ])('say where Redis is: %o', (settings: RedisSettings, place) => {
-    expect(redisAccessOf(settings).place).toEqual(place)
-  })
-
-  it('are shown without secrets', () => {
-    const shown = [{ REDIS_URL: 'redis://u:hunter2@redis:6379/3' }, SENTINELS, CLUSTER].map(
-      (settings) => redisAccessOf(settings).address,
-    )
-    expect(shown).toEqual([
-      'redis://redis:6379/3',
+      { is: 'sentinels', sentinels: [at('s1', 26379), at('s2', 26379)], name: 'plants' },
       'plants of the sentinels s1:26379,s2:26379',
-      'cluster n1:6379,[::1]:6380',
-    ])
+    ],
+    [CLUSTER, { is: 'cluster', nodes: [at('n1', 6379), at('::1', 6380)] }, 'cluster n1:6379,[::1]:6380'],
+  ])('say where Redis is, and are shown without secrets: %o', (settings, place, address) => {
+    const access = redisAccessOf(settings)
+    expect([access.place, access.address]).toEqual([place, address])
   })
 
   it('name files that are read again each time; when that fails, the previous content stays', async () => {

@@ -43,7 +43,6 @@ const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf
 /** A script in this folder. Its only key is the live pointer of a partition. */
 const script = (name: string) => ({ lua: read('meta.lua') + read(name), numberOfKeys: 1 })
 
-/** All scripts, by the name of their command. */
 export const SCRIPTS = {
   plantsLookUp: script('look-up.lua'),
   plantsCheckpoint: script('checkpoint.lua'),

@@ -19,7 +19,6 @@ export class PreconditionError extends Error {
   }
 }
 
-/** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -6,8 +6,8 @@ const PARTITION_RANGES_MAX = 8
 export const formatNumber = (value: number): string => NUMBERS.format(value)
 
 /** `1 plant`, `2 plants` */
-export function formatCount(count: number, one: string, many = `${one}s`): string {
-  return `${formatNumber(count)} ${count === 1 ? one : many}`
+export function formatCount(count: number, one: string): string {
+  return `${formatNumber(count)} ${count === 1 ? one : `${one}s`}`
 }
 
 /** `812 bytes`, `4.6 MB`, in units of 1,000. */

@@ -1,16 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const MODULE = new URL('log-stream.ts', import.meta.url).href
 
 /** Runs a script whose stdout is a file, by a shell command. Returns its exit code, its stderr and the file's lines. */
 function run(script: string, { command = 'exec "$NODE"', env = {} } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'log-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const path = join(folder, 'log')
+  const path = join(temporaryFolder(), 'log')
   const file = openSync(path, 'a')
   onTestFinished(() => closeSync(file))
   const { status, stderr } = spawnSync('sh', ['-c', `${command} --input-type=module --eval "$SCRIPT"`], {

@@ -3,7 +3,7 @@ import { argumentsOf } from './launch/service.ts'
 import { localDirOf, namesRedis, type ServiceKind } from './launch/settings.ts'
 import { digestOf } from './launch/token.ts'
 import { root } from './places.mjs'
-import { describe, Failure } from './processes/failure.mjs'
+import { Failure, runProgram } from './processes/failure.mjs'
 import { runForeground } from './processes/foreground.mjs'
 
 const HELP = `Runs one service in the foreground, with JSON logs on stdout:
@@ -20,17 +20,10 @@ Next to a running npm start, set other ports: PORT and OPS_PORT for an api, OPS_
 All settings are in docs/reference/settings.md.
 `
 
-process.exitCode = await main(process.argv.slice(2)).catch((error) => {
-  console.error(describe(error))
-  return 1
-})
+await runProgram(main, HELP)
 
 /** Resolves to the exit code. */
 async function main(args: string[]): Promise<number> {
-  if (args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(HELP)
-    return 0
-  }
   const [name, ...rest] = args
   if ((name !== 'api' && name !== 'projector') || rest.length > 0)
     throw new Failure(`Unknown service "${args.join(' ')}": use npm run start:api or npm run start:projector.`)

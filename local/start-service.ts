@@ -1,4 +1,4 @@
-import { type Run, readRun } from './launch/run-file.ts'
+import { type Run, readRun, settingsOf } from './launch/run-file.ts'
 import { argumentsOf } from './launch/service.ts'
 import { localDirOf, namesRedis, type ServiceKind } from './launch/settings.ts'
 import { digestOf } from './launch/token.ts'
@@ -33,7 +33,7 @@ async function main(args: string[]): Promise<number> {
 function environmentOf(name: ServiceKind): NodeJS.ProcessEnv {
   const run = readRun(localDirOf(process.env))
   const { PLANT_STORE_TOKEN, ...own } = process.env
-  const env: NodeJS.ProcessEnv = { ...(run && settingsOfRun(run, name, own)), ...own }
+  const env: NodeJS.ProcessEnv = { ...(run && settingsBeside(run, name, own)), ...own }
   if (!env.KAFKA_BROKERS || !namesRedis(env))
     throw new Failure('No Kafka and Redis: set KAFKA_BROKERS and REDIS_URL, or run npm start first to use its stores.')
   if (name === 'projector' || env.PLANT_STORE_TOKEN_DIGESTS || env.PLANT_STORE_TOKEN_DIGESTS_FILE) return env
@@ -44,14 +44,8 @@ function environmentOf(name: ServiceKind): NodeJS.ProcessEnv {
 }
 
 /** The store of a running npm start, of which the environment may name another Kafka or another Redis. */
-function settingsOfRun({ storeSettings, topic, partitions, table }: Run, name: ServiceKind, own: NodeJS.ProcessEnv) {
-  const settings = Object.entries(storeSettings[name])
-  const isOther = (name: string) =>
-    (name.startsWith('KAFKA_') && own.KAFKA_BROKERS) || (name.startsWith('REDIS_') && namesRedis(own))
-  return {
-    ...Object.fromEntries(settings.filter(([name]) => !isOther(name))),
-    PLANTS_TOPIC: topic,
-    PLANTS_PARTITIONS: String(partitions),
-    PLANTS_TABLE: table,
-  }
+function settingsBeside(run: Run, name: ServiceKind, own: NodeJS.ProcessEnv) {
+  const isOther = (setting: string) =>
+    (setting.startsWith('KAFKA_') && own.KAFKA_BROKERS) || (setting.startsWith('REDIS_') && namesRedis(own))
+  return Object.fromEntries(Object.entries(settingsOf(run, name)).filter(([setting]) => !isOther(setting)))
 }

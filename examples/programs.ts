@@ -1,6 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { endOf, runCommand } from '../local/processes/command.ts'
 import { Failure } from '../local/processes/failure.mjs'
 import { findJava, JAVA_LANGUAGE, javaEnvironment } from '../local/stores/java.ts'
 import { builtOnce } from '../local/toolchain/built-once.ts'
@@ -60,12 +59,10 @@ async function java(name: string, ...main: string[]): Promise<Program> {
 function buildJava(name: string): Promise<string> {
   const pom = path(name, 'pom.xml')
   const sources = [pom, ...filesIn(path(name, 'src'))]
-  return builtOnce(`examples/${name}`, sources, { waitTimeoutMs: BUILD_TIMEOUT_MS }, async (folder, onStart) => {
-    const options = { env: javaEnvironment(), timeoutMs: BUILD_TIMEOUT_MS, onStart }
+  return builtOnce(`examples/${name}`, sources, { timeoutMs: BUILD_TIMEOUT_MS }, async (folder, run) => {
+    const advice = `Install Maven, the ${name} example is built with it.`
     const args = ['-B', '-q', '-f', pom, 'process-classes', `-Dtarget=${folder}`]
-    const { code, output, missing } = await runCommand('mvn', args, options)
-    if (missing) throw new Failure(`mvn not found: install Maven, the ${name} example is built with it.`)
-    if (code !== 0) throw new Failure(`The ${name} example could not be built: mvn said\n${endOf(output)}`)
+    await run('mvn', args, { env: javaEnvironment(), advice })
   })
 }
 

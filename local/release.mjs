@@ -29,9 +29,8 @@ export function releaseNotes(tag, read) {
   }
   for (const folder of ['', ...workspaces.map((/** @type {string} */ folder) => `${folder}/`)])
     compare(`${folder}package.json`, 'version', JSON.parse(read(`${folder}package.json`) ?? '{}').version)
-  const chart = read(CHART)
-  for (const field of chart === undefined ? [] : ['version', 'appVersion'])
-    compare(CHART, field, new RegExp(`^${field}: *"?([^"\\s]+)`, 'm').exec(chart ?? '')?.[1])
+  for (const field of ['version', 'appVersion'])
+    compare(CHART, field, new RegExp(`^${field}: *"?([^"\\s]+)`, 'm').exec(read(CHART) ?? '')?.[1])
   compare(EVENTS, 'version', /^ {2}version: (.*)/m.exec(read(EVENTS) ?? '')?.[1])
   const changelog = read('CHANGELOG.md') ?? ''
   const notes = sectionOf(changelog, version)

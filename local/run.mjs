@@ -29,7 +29,8 @@ function fetchedNode() {
   // An interrupted fetch leaves its folder.
   for (const name of readdirSync(cacheDir)) {
     const [, pid] = /^node-.+\.(\d+)\.part$/.exec(name) ?? []
-    const isDead = pid && spawnSync('sh', ['-c', `kill -0 ${pid}`]).status !== 0
+    // Unlike kill, ps also finds the process of another user.
+    const isDead = pid && spawnSync('ps', ['-p', pid]).status === 1
     if (isDead) rmSync(join(cacheDir, name), { recursive: true, force: true })
   }
   const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']

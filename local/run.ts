@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { root } from './places.mjs'
-import { describe, Failure } from './processes/failure.mjs'
+import { Failure, runProgram } from './processes/failure.mjs'
 import { END_SIGNALS, runForeground } from './processes/foreground.mjs'
 import { killLivingGroups } from './processes/group.ts'
 import { ensureInstalled } from './toolchain/prepare.ts'
@@ -14,10 +14,7 @@ import { ensureInstalled } from './toolchain/prepare.ts'
 
 const REPORT_AFTER_MS = 1000
 
-process.exitCode = await main(process.argv.slice(2)).catch((error) => {
-  console.error(describe(error))
-  return 1
-})
+await runProgram(main)
 
 /** Resolves to the exit code. */
 async function main(words: string[]): Promise<number> {

@@ -14,7 +14,7 @@ import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from './places.mjs'
 import { endOf, runCommand } from './processes/command.ts'
-import { describe, Failure } from './processes/failure.mjs'
+import { Failure, runProgram } from './processes/failure.mjs'
 import { completingWith } from './scaffold/completing.ts'
 import { type Field, fieldsOf } from './scaffold/fields.ts'
 import { collisionsOf, type Name, renamingTo } from './scaffold/renaming.ts'
@@ -64,10 +64,6 @@ The format is [Keep a Changelog](https://keepachangelog.com/en/1.1.0/); versions
 /** Resolves to the exit code. */
 async function main(args: string[]): Promise<number> {
   const options = readOptions(args)
-  if (options === undefined) {
-    process.stdout.write(HELP)
-    return 0
-  }
   const { name, plural, folder } = options
   const rename = renamingTo(options)
   const paths = (await run('git', ['ls-files', '-z'], root)).split('\0').filter((path) => path && !LEFT_OUT.test(path))
@@ -149,10 +145,8 @@ function declaring(fields: readonly Field[], text: string): string {
 type Rename = (text: string) => string
 type Options = Name & { folder: string; fields: readonly Field[] }
 
-/** Undefined for --help. */
-export function readOptions(args: string[]): Options | undefined {
+export function readOptions(args: string[]): Options {
   const { values, positionals } = parsed(args)
-  if (values.help) return undefined
   const { name = '', plural = `${name}s` } = values
   for (const [option, word] of Object.entries({ name, plural }))
     if (!/^[a-z]{2,30}$/.test(word))
@@ -178,7 +172,6 @@ function parsed(args: string[]) {
         name: { type: 'string' },
         plural: { type: 'string' },
         field: { type: 'string', multiple: true },
-        help: { type: 'boolean', short: 'h' },
       },
       allowPositionals: true,
     })
@@ -205,8 +198,4 @@ async function run(command: string, args: string[], cwd: string): Promise<string
   return output
 }
 
-if (import.meta.main)
-  process.exitCode = await main(process.argv.slice(2)).catch((error) => {
-    console.error(describe(error))
-    return 1
-  })
+if (import.meta.main) await runProgram(main, HELP)

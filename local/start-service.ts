@@ -1,9 +1,9 @@
-import { type Run, readRun } from './launch/run-file.ts'
+import { type Run, readRun, settingsOf } from './launch/run-file.ts'
 import { argumentsOf } from './launch/service.ts'
 import { localDirOf, namesRedis, type ServiceKind } from './launch/settings.ts'
 import { digestOf } from './launch/token.ts'
 import { root } from './places.mjs'
-import { describe, Failure } from './processes/failure.mjs'
+import { Failure, runProgram } from './processes/failure.mjs'
 import { runForeground } from './processes/foreground.mjs'
 
 const HELP = `Runs one service in the foreground, with JSON logs on stdout:
@@ -20,17 +20,10 @@ Next to a running npm start, set other ports: PORT and OPS_PORT for an api, OPS_
 All settings are in docs/reference/settings.md.
 `
 
-process.exitCode = await main(process.argv.slice(2)).catch((error) => {
-  console.error(describe(error))
-  return 1
-})
+await runProgram(main, HELP)
 
 /** Resolves to the exit code. */
 async function main(args: string[]): Promise<number> {
-  if (args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(HELP)
-    return 0
-  }
   const [name, ...rest] = args
   if ((name !== 'api' && name !== 'projector') || rest.length > 0)
     throw new Failure(`Unknown service "${args.join(' ')}": use npm run start:api or npm run start:projector.`)
@@ -40,7 +33,7 @@ async function main(args: string[]): Promise<number> {
 function environmentOf(name: ServiceKind): NodeJS.ProcessEnv {
   const run = readRun(localDirOf(process.env))
   const { PLANT_STORE_TOKEN, ...own } = process.env
-  const env: NodeJS.ProcessEnv = { ...(run && settingsOfRun(run, name, own)), ...own }
+  const env: NodeJS.ProcessEnv = { ...(run && settingsBeside(run, name, own)), ...own }
   if (!env.KAFKA_BROKERS || !namesRedis(env))
     throw new Failure('No Kafka and Redis: set KAFKA_BROKERS and REDIS_URL, or run npm start first to use its stores.')
   if (name === 'projector' || env.PLANT_STORE_TOKEN_DIGESTS || env.PLANT_STORE_TOKEN_DIGESTS_FILE) return env
@@ -51,14 +44,8 @@ function environmentOf(name: ServiceKind): NodeJS.ProcessEnv {
 }
 
 /** The store of a running npm start, of which the environment may name another Kafka or another Redis. */
-function settingsOfRun({ storeSettings, topic, partitions, table }: Run, name: ServiceKind, own: NodeJS.ProcessEnv) {
-  const settings = Object.entries(storeSettings[name])
-  const isOther = (name: string) =>
-    (name.startsWith('KAFKA_') && own.KAFKA_BROKERS) || (name.startsWith('REDIS_') && namesRedis(own))
-  return {
-    ...Object.fromEntries(settings.filter(([name]) => !isOther(name))),
-    PLANTS_TOPIC: topic,
-    PLANTS_PARTITIONS: String(partitions),
-    PLANTS_TABLE: table,
-  }
+function settingsBeside(run: Run, name: ServiceKind, own: NodeJS.ProcessEnv) {
+  const isOther = (setting: string) =>
+    (setting.startsWith('KAFKA_') && own.KAFKA_BROKERS) || (setting.startsWith('REDIS_') && namesRedis(own))
+  return Object.fromEntries(Object.entries(settingsOf(run, name)).filter(([setting]) => !isOther(setting)))
 }

@@ -12,7 +12,7 @@ import { claim } from './launch/started-record.ts'
 import { forget } from './launch/stores.ts'
 import { createSupervisor } from './launch/supervisor.ts'
 import { storedToken } from './launch/token.ts'
-import { describe, Failure } from './processes/failure.mjs'
+import { describe, Failure, runProgram } from './processes/failure.mjs'
 import { END_SIGNALS } from './processes/foreground.mjs'
 import { isPortFree } from './processes/port.ts'
 import { killLivingGroups, type RunningProcess } from './processes/process.ts'
@@ -32,33 +32,24 @@ process.on('exit', () => {
   killLivingContainers()
 })
 
-process.exitCode = await main(process.argv.slice(2)).catch((error) => {
-  console.error(`\n${describe(error)}`)
-  return 1
-})
+await runProgram(main, help)
 // Without waiting for what is still open.
 process.exit()
 
 /** Resolves to the exit code. */
 async function main(args: string[]): Promise<number> {
   const options = readOptions(args)
-  if (options.help) {
-    process.stdout.write(help)
-    return 0
-  }
   const settings = readSettings(process.env, options)
   const { localDir } = settings
   const progress = createProgress(process.stdout)
   const started = await claim(localDir, (names) => {
     progress.say(`Stopping what an earlier npm start left running: ${names.join(', ')}`)
   })
-  const stop = listenForStop({
-    onFirst: (signal) => progress.say(`Stopping (${signal}) …`),
-    onSecond() {
-      progress.say('Stopping everything at once.')
-      removeRun(localDir)
-      started.remove()
-    },
+  const sayStopping = (signal: NodeJS.Signals) => progress.say(`Stopping (${signal}) …`)
+  const stop = listenForStop(sayStopping, () => {
+    progress.say('Stopping everything at once.')
+    removeRun(localDir)
+    started.remove()
   })
   try {
     await checkPorts(settings)
@@ -166,7 +157,6 @@ function readOptions(args: string[]) {
         port: { type: 'string' },
         cluster: { type: 'boolean' },
         fresh: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
       },
     })
     return values
@@ -175,14 +165,8 @@ function readOptions(args: string[]) {
   }
 }
 
-type StopListeners = {
-  onFirst(name: NodeJS.Signals): void
-  /** Called before the process exits. */
-  onSecond(): void
-}
-
-/** Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. A second signal stops everything at once. */
-function listenForStop({ onFirst, onSecond }: StopListeners): AbortSignal {
+/** Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. A second signal stops everything at once, after `onSecond`. */
+function listenForStop(onFirst: (name: NodeJS.Signals) => void, onSecond: () => void): AbortSignal {
   const stop = new AbortController()
   let firstAt = 0
   function onSignal(name: NodeJS.Signals): void {

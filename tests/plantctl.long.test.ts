@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +6,7 @@ import { version } from '@plant-store/shared/runtime/version.ts'
 import { describe, expect, inject, it } from 'vitest'
 import { type Run, writeRun } from '../local/launch/run-file.ts'
 import { root } from '../local/places.mjs'
-import { startPlantctl } from './support/plantctl.ts'
+import { failing, startPlantctl } from './support/plantctl.ts'
 import { runStep } from './support/run-step.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { processEnvironment } from './support/test-run.ts'
@@ -99,32 +98,18 @@ describe('the store that plantctl uses', () => {
     }
   })
 
-  it('is not that of an npm start that was killed', async () => {
-    const { folder } = await folderOfStart({ pids: { launcher: spawnSync('true').pid } })
-    expect(await statusOf({}, folder)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^No store selected/) })
-  })
-
   it('is never the log of one store with the read model of another', async () => {
     const { folder } = await folderOfStart()
-    const { code, stderr } = await statusOf({ KAFKA_BROKERS: '127.0.0.1:1' }, folder)
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/REDIS_URL is missing/) })
+    expect(await statusOf({ KAFKA_BROKERS: '127.0.0.1:1' }, folder)).toMatchObject(failing(/REDIS_URL is missing/))
   })
 
   it('must be selected, respond and have its topic; errors name the remedy and no secret', async () => {
     const nothing = await statusOf({}, temporaryFolder())
-    expect(nothing).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^No store selected\. Set KAFKA_BROKERS and REDIS_URL/),
-    })
+    expect(nothing).toMatchObject(failing(/^No store selected\. Set KAFKA_BROKERS and REDIS_URL/))
     const away = await statusOf(nowhere, temporaryFolder())
-    expect(away).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(
-        /^(! redis: Redis at \S+ is not reachable: check .*; retrying\n)?(Kafka|Redis) at \S+ is not reachable: .*\n$/,
-      ),
-    })
+    const unreachable =
+      /^(! redis: Redis at \S+ is not reachable: check .*; retrying\n)?(Kafka|Redis) at \S+ is not reachable: .*\n$/
+    expect(away).toMatchObject({ ...failing(unreachable), stdout: '' })
     expect(away.stderr).not.toMatch(/secret| {4}at /)
     const { folder } = await folderOfStart({ partitions: 4 })
     const other = await statusOf({}, folder)

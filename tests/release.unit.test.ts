@@ -25,15 +25,11 @@ const FILES: Record<string, string> = {
   'CHANGELOG.md': CHANGELOG,
 }
 
-const notesOf = (tag: string, changed: Record<string, string | undefined> = {}) =>
+const notesOf = (tag: string, changed: Record<string, string> = {}) =>
   releaseNotes(tag, (file) => ({ ...FILES, ...changed })[file])
 
 it('takes the notes of a release from its section of the changelog', () => {
   expect(notesOf('v1.2.0')).toBe('### Added\n\n- A thing.')
-})
-
-it('does without the chart while there is none', () => {
-  expect(notesOf('v1.2.0', { [CHART]: undefined })).toContain('A thing')
 })
 
 it.each([

@@ -77,7 +77,6 @@ describe('the command line', () => {
     expect(words('--name order /nowhere/orders')).toEqual({
       ...{ name: 'order', plural: 'orders', folder: '/nowhere/orders', fields: [] },
     })
-    expect(words('--help')).toBeUndefined()
   })
 
   it.each([

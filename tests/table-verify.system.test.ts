@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { newEvent } from './support/new-events.ts'
 import { openRedis } from './support/plant-store.ts'
-import { startPlantctl } from './support/plantctl.ts'
+import { failing, printing, startPlantctl } from './support/plantctl.ts'
 import {
   appendMixed,
   appendRow,
@@ -56,26 +56,20 @@ it('verify --table names rows that are missing, and a table that nobody writes',
   const projector = await store.startProjector()
   await expectReadModelToEqual(await readTruth(store), store)
   await projector.stop({ graceMs: 10_000 })
-  expect(await verifyTable(store)).toMatchObject({
-    code: 3,
-    stdout: expect.stringMatching(
-      /partition 0 of the table: \d+ plants of the log not in the table: is a projector running/,
-    ),
-  })
+  const behind = /partition 0 of the table: \d+ plants of the log not in the table: is a projector running/
+  expect(await verifyTable(store)).toMatchObject(printing(behind, 3))
   const unread = startPlantctl(
     ['verify', '--table'],
     { ...store.environment, ...WITH_TABLE },
     { closeStdoutAfterBytes: 0 },
   )
-  expect(await unread.ended).toMatchObject({ code: 3, stderr: expect.stringMatching(/difference/) })
+  expect(await unread.ended).toMatchObject(failing(/difference/, 3))
   // The row of the last creation alone: those before it are missing.
   const truth = await readTruth(store)
   const [last] = readableIn(truth.states[0] as Truth['states'][number]).toSorted((a, b) => b.offset - a.offset)
   await appendTo(table, [plantStored(last as Row, 0 as Partition)])
-  expect(await verifyTable(store)).toMatchObject({
-    code: 3,
-    stdout: expect.stringMatching(/partition 0 of the table: plant \d+ is missing: the log has /),
-  })
+  const missing = /partition 0 of the table: plant \d+ is missing: the log has /
+  expect(await verifyTable(store)).toMatchObject(printing(missing, 3))
 })
 
 it('table rebuild writes the table into another topic while the store runs, and continues after a kill', async () => {
@@ -110,22 +104,14 @@ it('table rebuild writes the table into another topic while the store runs, and 
   await (await followTable(another)).expectToEqual(await readTruth(store))
   await expectTableVerified(store, moved)
 
-  expect(await rebuild(tableTopicOf(store)).ended).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/the store uses this topic/),
-  })
+  expect(await rebuild(tableTopicOf(store)).ended).toMatchObject(failing(/the store uses this topic/, 2))
   const foreign = await createTableTopic({ ...store, topic: `${store.topic}.foreign` })
   await appendMixed(foreign, 10, 10)
-  expect(await rebuild(foreign.topic).ended).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/has records that are not of a table: name a new topic/),
-  })
+  const notRows = failing(/has records that are not of a table: name a new topic/)
+  expect(await rebuild(foreign.topic).ended).toMatchObject(notRows)
   const other = await createTableTopic({ ...store, topic: `${store.topic}.other` })
   await appendRow(other, 0)
-  expect(await rebuild(other.topic).ended).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/the table was written from another log/),
-  })
+  expect(await rebuild(other.topic).ended).toMatchObject(failing(/the table was written from another log/))
 })
 
 it('status with a table names a plant whose entry is missing', async () => {
@@ -141,8 +127,6 @@ it('status with a table names a plant whose entry is missing', async () => {
   const [id] = await redis.lrange(`${at}${generation}:order`, -1, -1)
   await redis.hdel(`${at}${generation}:plants`, String(id))
   const status = startPlantctl(['status'], { ...store.environment, ...WITH_TABLE })
-  expect(await status.ended).toMatchObject({
-    code: 3,
-    stdout: expect.stringMatching(new RegExp(`lists plant ${id} but has no entry for it[^]*plantctl rebuild`)),
-  })
+  const found = new RegExp(`lists plant ${id} but has no entry for it[^]*plantctl rebuild`)
+  expect(await status.ended).toMatchObject(printing(found, 3))
 })

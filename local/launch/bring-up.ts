@@ -10,7 +10,6 @@ import { type Service, servicesOf, urlsOf } from './settings.ts'
 import { environmentFor, startStores } from './stores.ts'
 
 const SETUP_TIMEOUT_MS = 60_000
-const START_TIMEOUT_MS = 60_000
 
 /**
  * Starts everything, from an empty machine to ready services. On a failure it ends what is half started; the caller
@@ -35,8 +34,7 @@ export async function bringUp(launch: Launch, signal: AbortSignal): Promise<Stor
     }
     await progress.step(`Service ${name}`, async () => {
       const running = await start()
-      const limits = { startTimeoutMs: START_TIMEOUT_MS, signal }
-      await untilServiceReady(running, String(urlsOf(settings).opsUrls[name]), limits)
+      await untilServiceReady(running, String(urlsOf(settings).opsUrls[name]), signal)
       launch.keep(running, start)
     })
   }

@@ -30,14 +30,20 @@ export type Run = {
  */
 export type Pids = Record<string, number>
 
-const fileIn = (localDir: string) => join(localDir, 'run.json')
+export const fileIn = (localDir: string) => join(localDir, 'run.json')
 
-/** Undefined also if the launcher has ended without deleting the file. */
+/** Undefined also if the launcher has ended without deleting the file: other stores may have its ports. */
 export function readRun(localDir: string): Run | undefined {
   const file = fileIn(localDir)
   if (!existsSync(file)) return undefined
   const { identity, ...run } = JSON.parse(readFileSync(file, 'utf8'))
   return identity && identity === identify(run.pids.launcher) ? run : undefined
+}
+
+/** The settings of one program, by which it uses the same store. */
+export function settingsOf({ storeSettings, topic, partitions, table }: Run, user: StoreUser): Record<string, string> {
+  const names = { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions), PLANTS_TABLE: table }
+  return { ...storeSettings[user], ...names }
 }
 
 export function writeRun(localDir: string, run: Run): void {

@@ -9,6 +9,8 @@ import type { Service, ServiceKind, Settings } from './settings.ts'
 import { environmentFor } from './stores.ts'
 import { digestOf } from './token.ts'
 
+const START_TIMEOUT_MS = 60_000
+
 export type Environment = { settings: Settings; stores: Stores; token: string }
 
 /**
@@ -42,9 +44,7 @@ export function startService(service: Service, environment: Environment): Promis
   return startProcess({ name, command: process.execPath, args: argumentsOf(kind), cwd: root, env, logFile, ...listens })
 }
 
-type Limits = { startTimeoutMs: number; signal: AbortSignal }
-
-export async function untilServiceReady(running: RunningProcess, opsUrl: string, limits: Limits): Promise<void> {
+export async function untilServiceReady(running: RunningProcess, opsUrl: string, signal: AbortSignal): Promise<void> {
   let lastResponse = 'its operations port does not respond'
   async function isReady(): Promise<boolean> {
     try {
@@ -57,7 +57,7 @@ export async function untilServiceReady(running: RunningProcess, opsUrl: string,
       return false
     }
   }
-  await untilReady(running, { ...limits, isReady, why: () => ` ${lastResponse}` })
+  await untilReady(running, { startTimeoutMs: START_TIMEOUT_MS, signal, isReady, why: () => ` ${lastResponse}` })
 }
 
 /** Other settings in the environment (a log level, a deadline) are passed on to the services. */

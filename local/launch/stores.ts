@@ -15,8 +15,6 @@ import type { Progress } from './progress.ts'
 import type { Settings } from './settings.ts'
 import type { Start } from './supervisor.ts'
 
-const START_TIMEOUT_MS = 60_000
-
 /**
  * Chooses the source of Kafka and Redis, installs the programs or images, and starts them. The choice in the settings
  * counts; without one, stores that do not run elsewhere are started in Docker if it is available, else as processes.
@@ -81,7 +79,7 @@ async function startInDocker({ settings, progress, onContainers }: Launch, signa
   const containers = createContainers(projectOf(localDir))
   const stores: Store[] = [...(hasKafka ? [] : ['kafka' as const]), ...(hasRedis ? [] : ['redis' as const])]
   onContainers(containers)
-  const options = { ports: { kafka: kafkaPort, redis: redisPort }, startTimeoutMs: START_TIMEOUT_MS, signal }
+  const options = { ports: { kafka: kafkaPort, redis: redisPort }, signal }
   await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
   return containers.project
 }
@@ -94,20 +92,18 @@ export const projectOf = (localDir: string) =>
 async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<void> {
   const { settings, progress, onSpawn, keep } = launch
   const { hasKafka, hasRedis, kafkaPort, redisPort } = settings
-  const common = { onSpawn, startTimeoutMs: START_TIMEOUT_MS }
-
   async function bringUp(label: string, start: Start, signal: AbortSignal): Promise<void> {
     keep(await progress.step(label, () => start(signal)), start)
   }
   async function kafka(signal: AbortSignal): Promise<void> {
     const { java, kafkaClasspath: classpath } = programs
     const ports = { port: kafkaPort, controllerPort: kafkaPort + 1 }
-    const options = { ...common, ...placesOf('kafka', settings), ...ports, java, classpath }
+    const options = { onSpawn, ...placesOf('kafka', settings), ...ports, java, classpath }
     await bringUp('Kafka', (signal) => startKafka({ ...options, signal }), signal)
   }
   async function redis(signal: AbortSignal): Promise<void> {
     const { redisServer } = programs
-    const options = { ...common, ...placesOf('redis', settings), redisServer, port: redisPort, appendOnly: true }
+    const options = { onSpawn, ...placesOf('redis', settings), redisServer, port: redisPort, appendOnly: true }
     await bringUp('Redis', (signal) => startRedis({ ...options, signal }), signal)
   }
   await sideBySide(signal, ...(hasKafka ? [] : [kafka]), ...(hasRedis ? [] : [redis]))

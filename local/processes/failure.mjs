@@ -22,3 +22,19 @@ export function describe(error) {
   if (path !== undefined && FILE_REMEDIES.has(code)) return `${path}: ${FILE_REMEDIES.get(code)}.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
+
+/**
+ * Runs a program with the arguments of this process, or prints its help. `main` resolves to the exit code; it is 1 after
+ * an error, which is shown.
+ *
+ * @param {(args: string[]) => Promise<number>} main
+ * @param {string} [help]
+ */
+export async function runProgram(main, help) {
+  const args = process.argv.slice(2)
+  if (help !== undefined && args.some((arg) => arg === '--help' || arg === '-h')) return void process.stdout.write(help)
+  process.exitCode = await main(args).catch((error) => {
+    console.error(describe(error))
+    return 1
+  })
+}

@@ -94,4 +94,24 @@ export async function untilReady(running: RunningProcess, { isReady, startTimeou
   }
 }
 
+export type StartOptions = {
+  startTimeoutMs?: number
+  /** Ends the start. */
+  signal?: AbortSignal | undefined
+  /** Called when the process has started, before it is ready. */
+  onSpawn?(running: RunningProcess): void
+}
+
+/** Starts a program and resolves when it is ready. Throws as `startProcess` and `untilReady`. */
+export async function startUntilReady(
+  program: Program,
+  isReady: Readiness['isReady'],
+  { startTimeoutMs = 60_000, signal, onSpawn }: StartOptions,
+): Promise<RunningProcess> {
+  const running = await startProcess(program)
+  onSpawn?.(running)
+  await untilReady(running, { isReady, startTimeoutMs, signal })
+  return running
+}
+
 export const describeExit = ({ code, signal }: Exit) => (signal ? `signal ${signal}` : `exit code ${code}`)

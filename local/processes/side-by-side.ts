@@ -1,15 +1,11 @@
-type Values<Works extends readonly unknown[]> = {
-  [Index in keyof Works]: Works[Index] extends (signal: AbortSignal) => Promise<infer Value> ? Value : never
-}
-
 /**
  * Runs several tasks concurrently. The first failure aborts the others through their signal. It waits for all of
  * them in any case, so that nothing stays half started.
  */
-export async function sideBySide<Works extends ((signal: AbortSignal) => Promise<unknown>)[]>(
+export async function sideBySide<Values extends unknown[]>(
   signal: AbortSignal,
-  ...works: Works
-): Promise<Values<Works>> {
+  ...works: { [Index in keyof Values]: (signal: AbortSignal) => Promise<Values[Index]> }
+): Promise<Values> {
   const siblings = new AbortController()
   const either = AbortSignal.any([signal, siblings.signal])
   const errors: unknown[] = []
@@ -21,5 +17,5 @@ export async function sideBySide<Works extends ((signal: AbortSignal) => Promise
   )
   const values = await Promise.all(settled)
   if (errors.length > 0) throw errors[0]
-  return values as Values<Works>
+  return values as Values
 }

@@ -13,6 +13,7 @@ export type Store = 'kafka' | 'redis'
 const QUESTION_TIMEOUT_MS = 10_000
 const COMMAND_TIMEOUT_MS = 120_000
 const PULL_TIMEOUT_MS = 600_000
+const START_TIMEOUT_MS = 60_000
 const END_AT_ONCE_TIMEOUT_MS = 10_000
 
 /** The reason why Docker cannot be used, if there is one. */
@@ -38,7 +39,7 @@ const living = new Set<string>()
 
 export type Containers = ReturnType<typeof createContainers>
 /** Ports on 127.0.0.1. */
-type Start = { ports: Record<Store, number>; startTimeoutMs: number; signal: AbortSignal }
+type Start = { ports: Record<Store, number>; signal: AbortSignal }
 
 /**
  * The Kafka and the Redis of docker-compose.yml, as a separate compose project, whose volumes are named after it. The
@@ -76,14 +77,14 @@ export function createContainers(project: string) {
 
 const isUp = { kafka: answersKafka, redis: answersPing }
 
-async function untilUp(project: string, store: Store, { ports, startTimeoutMs, signal }: Start): Promise<void> {
-  const deadline = performance.now() + startTimeoutMs
+async function untilUp(project: string, store: Store, { ports, signal }: Start): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS
   while (!(await isUp[store](ports[store]))) {
     signal.throwIfAborted()
     if (performance.now() > deadline) {
       const logged = endOf(await compose(project, ['logs', '--no-color', '--tail', '8', store], { signal }))
       throw new Failure(
-        `${store} in Docker did not answer on 127.0.0.1:${ports[store]} for ${startTimeoutMs / 1000} s. If the engine ` +
+        `${store} in Docker did not answer on 127.0.0.1:${ports[store]} for ${START_TIMEOUT_MS / 1000} s. If the engine ` +
           `is on another machine, use --with processes. The end of its log:\n${logged}`,
       )
     }

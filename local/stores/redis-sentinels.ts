@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../processes/port.ts'
-import { type RunningProcess, startProcess, untilReady } from '../processes/process.ts'
+import { type RunningProcess, type StartOptions, startUntilReady } from '../processes/process.ts'
 import type { Trusted } from './certificates.ts'
 import { answersPing, startRedis, writeConfig } from './redis.ts'
 
@@ -13,18 +13,13 @@ export type RunningServer = RunningProcess & {
   start(signal?: AbortSignal): Promise<RunningProcess>
 }
 
-type ServerOptions = {
+type ServerOptions = StartOptions & {
   /** Belongs to these servers alone; made when missing. */
   dir: string
   /** The program. */
   redisServer: string
   /** The folder of their logs; `dir` unless given. */
   logDir?: string
-  startTimeoutMs?: number
-  /** Ends the start. */
-  signal?: AbortSignal
-  /** Called for each process, before it is ready. */
-  onSpawn?(running: RunningProcess): void
   /** Called for each port; by default a free one. */
   nextPort?(): number | Promise<number>
   /** All of them connect to each other, and clients to them, by TLS. */
@@ -90,7 +85,7 @@ async function listenFor(port: number, tls?: Trusted): Promise<{ peerPort: numbe
 }
 
 async function startSentinel(name: string, config: string[][], options: ServerOptions): Promise<RunningServer> {
-  const { dir, logDir = dir, redisServer, startTimeoutMs = 30_000, nextPort = freePort } = options
+  const { dir, logDir = dir, redisServer, nextPort = freePort } = options
   const port = await nextPort()
   const { settings, peerPort } = await listenFor(port, options.tls)
   const own = join(dir, name)
@@ -101,11 +96,6 @@ async function startSentinel(name: string, config: string[][], options: ServerOp
   writeConfig(file, [...Object.entries(listening), ...config])
   const logFile = join(logDir, `${name}.log`)
   const program = { name, command: redisServer, args: [file, '--sentinel'], logFile, ports: [port] }
-  async function start(signal?: AbortSignal): Promise<RunningProcess> {
-    const running = await startProcess(program)
-    options.onSpawn?.(running)
-    await untilReady(running, { isReady: () => answersPing(port), startTimeoutMs, signal })
-    return running
-  }
+  const start = (signal?: AbortSignal) => startUntilReady(program, () => answersPing(port), { ...options, signal })
   return { ...(await start(options.signal)), port, peerPort, start }
 }

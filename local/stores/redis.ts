@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { freePort } from '../processes/port.ts'
-import { type RunningProcess, startProcess, untilReady } from '../processes/process.ts'
+import { type RunningProcess, type StartOptions, startUntilReady } from '../processes/process.ts'
 import { answers } from './answers.ts'
 
-export type RedisOptions = {
+export type RedisOptions = StartOptions & {
   /** Belongs to this server alone; made when missing. */
   dir: string
   /** The program. */
@@ -22,11 +22,6 @@ export type RedisOptions = {
    * that has become the master would start as a replica again.
    */
   configFile?: string
-  startTimeoutMs?: number
-  /** Ends the start. */
-  signal?: AbortSignal | undefined
-  /** Called when the process has started, before it is ready. */
-  onSpawn?(running: RunningProcess): void
 }
 
 /**
@@ -34,8 +29,8 @@ export type RedisOptions = {
  * loaded: about 0.1 s on an empty dir.
  */
 export async function startRedis(options: RedisOptions): Promise<RunningProcess & { url: string; port: number }> {
-  const { dir, redisServer, logFile, appendOnly = false, startTimeoutMs = 30_000, signal, more } = options
-  const { name = 'redis', port = await freePort(), configFile, onSpawn } = options
+  const { dir, redisServer, logFile, appendOnly = false, more, configFile } = options
+  const { name = 'redis', port = await freePort() } = options
   mkdirSync(dir, { recursive: true })
   const settings = {
     port: String(port),
@@ -52,9 +47,8 @@ export async function startRedis(options: RedisOptions): Promise<RunningProcess 
   if (configFile !== undefined && !existsSync(configFile)) writeConfig(configFile, words)
   const args =
     configFile === undefined ? words.flatMap(([setting, ...values]) => [`--${setting}`, ...values]) : [configFile]
-  const running = await startProcess({ name, command: redisServer, args, logFile, ports: [port] })
-  onSpawn?.(running)
-  await untilReady(running, { isReady: () => answersPing(port), startTimeoutMs, signal })
+  const program = { name, command: redisServer, args, logFile, ports: [port] }
+  const running = await startUntilReady(program, () => answersPing(port), options)
   return { ...running, port, url: `redis://127.0.0.1:${port}` }
 }
 

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import { root } from '../places.mjs'
 import { runCommand } from '../processes/command.ts'
-import { describe } from '../processes/failure.mjs'
+import { runProgram } from '../processes/failure.mjs'
 import { ensureBuilt } from '../toolchain/go.ts'
 import { hasPython, installPython } from '../toolchain/python.ts'
 
@@ -13,10 +13,7 @@ const REQUIREMENTS = join(root, 'local/supply/requirements.txt')
 const GITLEAKS = { source: 'github.com/zricethezav/gitleaks/v8', version: 'v8.30.1', program: 'gitleaks' }
 const ACTIONLINT = { source: 'github.com/rhysd/actionlint/cmd/actionlint', version: 'v1.7.12', program: 'actionlint' }
 
-process.exitCode = await main().catch((error) => {
-  console.error(describe(error))
-  return 1
-})
+await runProgram(main)
 
 async function main(): Promise<number> {
   const python = (await hasPython()) ? await installPython('supply', REQUIREMENTS) : undefined

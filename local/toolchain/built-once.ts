@@ -2,28 +2,45 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.ts'
+import { Failure } from '../processes/failure.mjs'
 import { withLock } from '../processes/lock.ts'
 
-type Options = { waitTimeoutMs: number; signal?: AbortSignal | undefined }
-/** Fills the folder. Names each program that does so, for the lock. */
-type Build = (folder: string, onStart: (pid: number) => void) => Promise<void>
+type Options = { timeoutMs: number; signal?: AbortSignal | undefined }
+type Place = { cwd?: string; env?: NodeJS.ProcessEnv; advice?: string }
+/** Runs a program of the build and resolves to its output. Throws a Failure, which ends with the advice, when it fails. */
+type Run = (command: string, args: string[], place?: Place) => Promise<string>
+/** Fills the folder. */
+type Build = (folder: string, run: Run) => Promise<void>
 
 /**
  * The folder below `.local` with what is built from these files: built at the first call, and again when they change.
  * It is built in place, not renamed afterwards, because a virtual environment of Python contains its own path.
  */
 export async function builtOnce(name: string, sources: readonly string[], options: Options, build: Build) {
-  const hash = createHash('sha256')
-  for (const source of sources) hash.update(readFileSync(source))
-  const folder = join(cacheDir, `${name}-${hash.digest('hex').slice(0, 12)}`)
+  const folder = folderOf(name, sources)
   const complete = join(folder, 'complete')
   if (existsSync(complete)) return folder
-  await withLock(`${folder}.lock`, options, async (onStart) => {
+  const { timeoutMs, signal } = options
+  await withLock(`${folder}.lock`, { waitTimeoutMs: timeoutMs, signal }, async (onStart) => {
     if (existsSync(complete)) return
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
-    await build(folder, onStart)
+    await build(folder, async (command, args, { advice = '', ...place } = {}) => {
+      const { code, output, missing } = await runCommand(command, args, { ...place, timeoutMs, signal, onStart })
+      if (missing) throw new Failure(`${command} not found. ${advice}`.trimEnd())
+      if (code !== 0) throw new Failure(`${command} could not build ${name}:\n${endOf(output)}\n${advice}`.trimEnd())
+      return output
+    })
     writeFileSync(complete, '')
   })
   return folder
+}
+
+/** Without sources the name has the version. */
+export function folderOf(name: string, sources: readonly string[] = []): string {
+  if (sources.length === 0) return join(cacheDir, name)
+  const hash = createHash('sha256')
+  for (const source of sources) hash.update(readFileSync(source))
+  return join(cacheDir, `${name}-${hash.digest('hex').slice(0, 12)}`)
 }

@@ -1,12 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir, root } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { withLock } from '../processes/lock.ts'
 import { findProcesses } from '../processes/process-identity.ts'
-import { npm } from './npm.ts'
 
-const WAIT_TIMEOUT_MS = 600_000
+/** For an installation, and for the end of another one. */
+const TIMEOUT_MS = 600_000
+const QUIET = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+/** Errors of the file system. npm 10.4 and older write ERR! for error. */
+const OF_A_FILE = /code (EACCES|EPERM|EROFS|ENOTDIR|ENOENT|EEXIST|ENOSPC|EDQUOT)$[\s\S]*?npm (?:error|ERR!) path (.+)$/m
 
 /** The entry of one package in a lockfile. */
 type Locked = {
@@ -25,7 +29,7 @@ type Locked = {
  */
 export async function ensureInstalled({ dev, folder = root }: { dev: boolean; folder?: string }): Promise<void> {
   if (isInstalled(folder, dev)) return
-  await withLock(join(cacheDir, 'install.lock'), { waitTimeoutMs: WAIT_TIMEOUT_MS }, async (onStart) => {
+  await withLock(join(cacheDir, 'install.lock'), { waitTimeoutMs: TIMEOUT_MS }, async (onStart) => {
     if (isInstalled(folder, dev)) return
     // They load packages when they start again, some also later.
     const services = findProcesses(['api', 'projector'].map((kind) => join(folder, 'services', kind, 'src', 'main.ts')))
@@ -58,4 +62,19 @@ const installedIn = (folder: string) => readLock(folder, 'node_modules/.package-
 function readLock(folder: string, path: string): Record<string, Locked> {
   const file = join(folder, path)
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : {}
+}
+
+/** Installs packages from the registry into a folder. Throws a Failure that says what to change. */
+async function npm(args: string[], folder: string, onStart: (pid: number) => void): Promise<void> {
+  const options = { cwd: folder, timeoutMs: TIMEOUT_MS, onStart }
+  const { code, output, missing } = await runCommand('npm', [...args, ...QUIET], options)
+  if (missing) throw new Failure('npm not found: install Node 24 or newer, npm comes with it.')
+  if (code !== 0) throw new Failure(`npm could not install the packages of ${folder}: ${remedyOf(output)}`)
+}
+
+/** The advice that follows from the output of an npm that failed. */
+export function remedyOf(output: string): string {
+  const [, reason, path] = OF_A_FILE.exec(output) ?? []
+  if (path === undefined) return `if the registry cannot be reached, try again later.\n${endOf(output)}`
+  return `npm cannot use ${path} (${reason}). Make it usable, or set npm_config_cache to a folder that npm can write to.`
 }

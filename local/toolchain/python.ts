@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { endOf, runCommand } from '../processes/command.ts'
+import { runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { builtOnce } from './built-once.ts'
 
@@ -10,16 +10,11 @@ const TIMEOUT_MS = 300_000
  * Resolves to the folder of their commands. Throws a Failure that says what to do.
  */
 export async function installPython(name: string, requirements: string): Promise<string> {
-  const environment = await builtOnce(name, [requirements], { waitTimeoutMs: TIMEOUT_MS }, async (folder, onStart) => {
-    async function run(command: string, ...args: string[]): Promise<void> {
-      const { code, output } = await runCommand(command, args, { timeoutMs: TIMEOUT_MS, onStart })
-      if (code === 0) return
-      throw new Failure(`${name} could not be installed: ${command} ${args.join(' ')} said\n${endOf(output)}`)
-    }
+  const environment = await builtOnce(name, [requirements], { timeoutMs: TIMEOUT_MS }, async (folder, run) => {
     if (!(await hasPython()))
       throw new Failure(`${name} needs Python: install python3, 3.10 or newer, with its venv module.`)
-    await run('python3', '-m', 'venv', folder)
-    await run(join(folder, 'bin/python'), '-m', 'pip', 'install', '--quiet', '--requirement', requirements)
+    await run('python3', ['-m', 'venv', folder])
+    await run(join(folder, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--requirement', requirements])
   })
   return join(environment, 'bin')
 }

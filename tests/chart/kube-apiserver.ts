@@ -2,11 +2,11 @@ import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import { cacheDir } from '../../local/places.mjs'
 import { Failure } from '../../local/processes/failure.mjs'
 import { freePort } from '../../local/processes/port.ts'
 import { startProcess, untilReady } from '../../local/processes/process.ts'
-import { buildOnce } from '../../local/toolchain/go.ts'
+import { builtOnce } from '../../local/toolchain/built-once.ts'
+import { goEnvironment } from '../../local/toolchain/go.ts'
 import { findPrograms } from '../support/debian-package.ts'
 import { registerProcess } from '../support/test-run.ts'
 import { type Output, requireGo, run, unlessMissing } from './helm.ts'
@@ -16,14 +16,12 @@ const VERSION = '1.34.4'
 /** Without it the programs do not know their version, and Helm asks for it. */
 const NAMED = `-X k8s.io/component-base/version.gitVersion=v${VERSION}`
 const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.4.1'
-const FOLDER = join(cacheDir, `kubernetes-${VERSION}`)
-const APISERVER = join(FOLDER, 'kube-apiserver')
-const KUBECTL = join(FOLDER, 'kubectl')
+const BUILD = { timeoutMs: 1_800_000 }
 const TOKEN = 'the-token-of-the-tests'
 const START_TIMEOUT_MS = 60_000
 const STOP_GRACE_MS = 5_000
 
-type Programs = { etcd: string }
+type Programs = Record<'etcd' | 'apiserver' | 'kubectl', string>
 
 /** Builds kube-apiserver and kubectl, once, in some minutes. Undefined, with a warning, where they cannot be had. */
 export const findKubernetes = () =>
@@ -31,17 +29,17 @@ export const findKubernetes = () =>
     const go = await requireGo()
     const programs = await findPrograms('etcd-server', { etcd: 'usr/bin/etcd' }, 'A kube-apiserver was')
     if (programs === undefined) throw new Failure('it needs etcd, from the package etcd-server of Debian or Ubuntu.')
-    await buildOnce(KUBECTL, 'kube-apiserver', async (build) => {
-      const downloaded = await build(go, ['mod', 'download', '-json', `k8s.io/kubernetes@v${VERSION}`])
+    const folder = await builtOnce(`kubernetes-${VERSION}`, [], BUILD, async (dir, run) => {
+      const place = { cwd: dir, env: goEnvironment() }
+      const downloaded = await run(go, ['mod', 'download', '-json', `k8s.io/kubernetes@v${VERSION}`], place)
       const { GoMod } = JSON.parse(downloaded.slice(downloaded.indexOf('{'))) as { GoMod: string }
-      writeFileSync(join(FOLDER, 'go.mod'), moduleFile(readFileSync(GoMod, 'utf8')))
-      // kubectl last: with it, both are there.
+      writeFileSync(join(dir, 'go.mod'), moduleFile(readFileSync(GoMod, 'utf8')))
       for (const name of ['kube-apiserver', 'kubectl']) {
-        const args = ['-mod=mod', `-ldflags=-s -w ${NAMED}`, '-o', FOLDER, `k8s.io/kubernetes/cmd/${name}`]
-        await build(go, ['build', ...args], { cwd: FOLDER })
+        const args = ['-mod=mod', `-ldflags=-s -w ${NAMED}`, '-o', dir, `k8s.io/kubernetes/cmd/${name}`]
+        await run(go, ['build', ...args], place)
       }
     })
-    return programs
+    return { ...programs, apiserver: join(folder, 'kube-apiserver'), kubectl: join(folder, 'kubectl') }
   })
 
 /** The file with the definition of HTTPRoutes that the project Gateway API publishes. */
@@ -60,7 +58,7 @@ function moduleFile(itsOwn: string): string {
 }
 
 /** Starts an etcd and a kube-apiserver; the caller has to end it. */
-export async function startKubernetes({ etcd }: Programs) {
+export async function startKubernetes({ etcd, apiserver, kubectl: kubectlProgram }: Programs) {
   const folder = mkdtempSync(join(inject('testRun'), 'kubernetes-'))
   const [clientPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
   const [clients, peers] = [`http://127.0.0.1:${clientPort}`, `http://127.0.0.1:${peerPort}`]
@@ -72,7 +70,7 @@ export async function startKubernetes({ etcd }: Programs) {
   const [keyFile, tokenFile, certificates] = ['key', 'tokens', 'certificates'].map((name) => join(folder, name))
   writeFileSync(keyFile as string, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   writeFileSync(tokenFile as string, `${TOKEN},tests,1,system:masters\n`)
-  const server = await start('kube-apiserver', APISERVER, {
+  const server = await start('kube-apiserver', apiserver, {
     ...{ 'etcd-servers': clients, 'bind-address': '127.0.0.1', 'secure-port': String(port), 'cert-dir': certificates },
     ...{ 'token-auth-file': tokenFile, 'authorization-mode': 'AlwaysAllow', 'service-cluster-ip-range': '10.0.0.0/24' },
     ...{ 'service-account-issuer': 'https://kubernetes', 'service-account-key-file': keyFile },
@@ -89,7 +87,7 @@ export async function startKubernetes({ etcd }: Programs) {
 
   function kubectl(...args: string[]): Promise<Output> {
     const access = ['--server', url, '--token', TOKEN, '--certificate-authority', authority]
-    return run(KUBECTL, ...access, '--cache-dir', join(folder, 'cache'), ...args)
+    return run(kubectlProgram, ...access, '--cache-dir', join(folder, 'cache'), ...args)
   }
   const isReady = async () => existsSync(authority) && (await kubectl('get', '--raw', '/readyz')).code === 0
   await untilReady(server, { isReady, startTimeoutMs: START_TIMEOUT_MS })

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
+import type { TopicSettings } from '@plant-store/shared/event-log/topic-configuration.ts'
+import { expect, inject } from 'vitest'
+import { processEnvironment } from './test-run.ts'
 
 const PROGRAM = new URL('../../plantctl/src/main.ts', import.meta.url).pathname
 
@@ -42,3 +45,23 @@ function textOf(stream: Readable): () => string {
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   return () => Buffer.concat(chunks).toString()
 }
+
+/** The settings by which plantctl finds this topic. */
+export const environmentOf = ({ topic, partitions }: TopicSettings) => ({
+  ...processEnvironment,
+  KAFKA_BROKERS: inject('kafkaBrokers'),
+  REDIS_URL: inject('redisUrl'),
+  PLANTS_TOPIC: topic,
+  PLANTS_PARTITIONS: String(partitions),
+})
+
+/** plantctl on this topic. */
+export function plantctlOf(topic: TopicSettings) {
+  return (...args: string[]) => startPlantctl(args, environmentOf(topic)).ended
+}
+
+/** An end with this result. */
+export const printing = (stdout: RegExp, code = 0) => ({ code, stdout: expect.stringMatching(stdout) })
+
+/** An end with this message on stderr. */
+export const failing = (stderr: RegExp, code = 1) => ({ code, stderr: expect.stringMatching(stderr) })

@@ -1,7 +1,7 @@
 import { chmodSync, globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endOf, runCommand } from '../../local/processes/command.ts'
+import { endOf } from '../../local/processes/command.ts'
 import { describe, Failure } from '../../local/processes/failure.mjs'
 import { builtOnce } from '../../local/toolchain/built-once.ts'
 import { installPython } from '../../local/toolchain/python.ts'
@@ -17,12 +17,11 @@ const PLACES = '{,usr/}lib/*-linux-gnu'
  */
 export function debianServer(release: string, name: 'redis' | 'valkey'): Promise<string | undefined> {
   return orWarning(`${name} of ${release}`, async () => {
-    const options = { waitTimeoutMs: FETCH_TIMEOUT_MS }
-    const folder = await builtOnce(`${name}-${release}`, [DEBIAN], options, async (dir, onStart) => {
-      const args = [release, dir, '--with-libraries', `${name}-server`, `${name}-tools`]
-      const { code, output } = await runCommand(DEBIAN, args, { timeoutMs: FETCH_TIMEOUT_MS, onStart })
+    const options = { timeoutMs: FETCH_TIMEOUT_MS }
+    const folder = await builtOnce(`${name}-${release}`, [DEBIAN], options, async (dir, run) => {
+      const output = await run(DEBIAN, [release, dir, '--with-libraries', `${name}-server`, `${name}-tools`])
       const [loader] = globSync(join(dir, PLACES, 'ld-linux-*.so.*'))
-      if (code !== 0 || loader === undefined) throw new Failure(endOf(output))
+      if (loader === undefined) throw new Failure(endOf(output))
       // A server may need a newer C library than this machine has.
       const libraries = globSync(join(dir, PLACES)).join(':')
       const program = join(dir, `usr/bin/${name}-server`)

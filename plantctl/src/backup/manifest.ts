@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { Type } from 'typebox'
@@ -45,7 +44,7 @@ const Group = Type.Object({
     }),
   ),
 })
-export type GroupBackup = { groupId: string; offsets: ({ partition: Partition } & GroupOffset)[] }
+export type GroupBackup = Type.Static<typeof Group>
 
 const Manifest = Type.Object({
   format: Type.Literal(FORMAT),
@@ -61,7 +60,7 @@ const Manifest = Type.Object({
 })
 
 /** The content of a backup, which is complete when its manifest is written. */
-export type Manifest = Omit<Type.Static<typeof Manifest>, 'groups'> & { groups: GroupBackup[] }
+export type Manifest = Type.Static<typeof Manifest>
 
 /** A backup cannot be read as it was written. */
 export class DamagedBackup extends Error {
@@ -91,7 +90,7 @@ export async function readManifest(folder: string): Promise<Manifest | undefined
   if (!Value.Check(Manifest, manifest)) {
     throw new DamagedBackup(`${file} is damaged, or of a newer release: restore it from a copy, or use that release`)
   }
-  return manifest as Manifest
+  return manifest
 }
 
 function parsed(text: string): unknown {

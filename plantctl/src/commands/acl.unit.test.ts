@@ -39,15 +39,6 @@ it('adds the rights on a table', async () => {
   expect(await linesOf([], { PLANTS_TABLE: 'on' })).toEqual(lines)
 })
 
-it('lets a backup describe all groups, and a restore end what an earlier one has begun', async () => {
-  const lines = await linesOf([])
-  expect(lines.filter((line) => /backup --group '\*'|restore --(group '|transactional-id)/.test(line))).toEqual([
-    expect.stringMatching(/backup --group '\*' .*literal --operation Describe$/),
-    expect.stringMatching(/restore --group '\*' .*literal --operation Read$/),
-    expect.stringMatching(/restore --transactional-id plants-restore- .*prefixed --operation Write$/),
-  ])
-})
-
 it('takes another topic, one user for all, and the login of an administrator', async () => {
   const lines = await linesOf(['--topic', 'flora', '--principal', 'User:CN=o', '--command-config', "it's here"])
   for (const line of lines) {

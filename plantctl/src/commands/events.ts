@@ -35,8 +35,6 @@ Each line has time, position, ruling, id, plant and event id. A partition is in 
   foreign   it claims no id and is parked; the line has the reason
   unknown   the read model does not match the log
 A claim that this release cannot read is created or void like any other, and also parked.
-
-Exit codes: 0 printed, 1 Kafka or Redis does not respond, 130 interrupted.
 `
 
 export const events: Command = {

@@ -5,6 +5,7 @@ import { type Command, EXIT } from '../command.ts'
 import { FLAG, LIST, numberOf, partitionsOf, readOptions, TEXT } from '../options.ts'
 import { type Store, withStore } from '../store/open-store.ts'
 import { tableLines } from '../terminal/layout.ts'
+import { parkedJson } from './events/format-event.ts'
 import { parkedAfter } from './parked/parked-records.ts'
 
 const LIMIT = 1_000
@@ -19,8 +20,6 @@ could not read. Parking loses nothing: the log still has every record.
   --partition  only this partition; may be repeated
   --limit      lists at most this many, lowest partition and offset first; default ${LIMIT}
   --json       one JSON object: the number of parked records, the number of listed ones by reason, and the list
-
-Exit codes: 0 listed, 1 Kafka or Redis does not respond.
 `
 
 type ListedRecord = LogPosition & { reason: number }
@@ -77,11 +76,6 @@ function jsonOf({ parked, listed, reasons }: Listing): object {
   return {
     parked,
     reasons: Object.fromEntries([...reasons].map(([reason, count]) => [reasonName(reason), count])),
-    listed: listed.map((one) => ({
-      position: formatPosition(one),
-      ...one,
-      name: reasonName(one.reason),
-      why: reasonText(one.reason),
-    })),
+    listed: listed.map((one) => ({ position: formatPosition(one), ...one, ...parkedJson(one.reason) })),
   }
 }

@@ -8,15 +8,14 @@ import { TOPIC_NAME } from '@plant-store/shared/stores/store-settings.ts'
 import { checkBackup, recordsOfPartition } from '../backup/check-backup.ts'
 import { checkRepartition } from '../backup/check-repartition.ts'
 import { withFolder } from '../backup/folder-error.ts'
-import type { Manifest } from '../backup/manifest.ts'
-import { recordsIn } from '../backup/manifest.ts'
+import { type Manifest, recordsIn } from '../backup/manifest.ts'
 import { repartitionLog } from '../backup/repartition.ts'
 import { restoreLog, type Step } from '../backup/restore-log.ts'
 import { endsOfBegun, restoredTopic } from '../backup/restored-topic.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, numberOf, readOptions, TEXT } from '../options.ts'
-import { connectStore, retryForSeconds, type Store, withRefusalsOf } from '../store/open-store.ts'
+import { retryForSeconds, type Store, withRefusalsOf, withUncheckedStore } from '../store/open-store.ts'
 import { readCheckpoints } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -98,19 +97,15 @@ export const restore: Command = {
 }
 
 /** Works on the store, with the number of partitions, and with another topic if one is named. */
-async function withTarget<T>(
+function withTarget<T>(
   context: CliContext,
   { topic, partitions }: { topic: string | undefined; partitions: number },
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   const named = topic === undefined ? {} : { PLANTS_TOPIC: topic }
   const env = { ...context.env, ...named, PLANTS_PARTITIONS: String(partitions) }
-  const store = await connectStore(Object.create(context, { env: { value: env } }))
-  try {
-    return await withRefusalsOf(store.topic, () => work(store))
-  } finally {
-    await store.close()
-  }
+  const target = Object.create(context, { env: { value: env } })
+  return withUncheckedStore(target, (store) => withRefusalsOf(store.topic, () => work(store)))
 }
 
 /** Throws a PreconditionError when the read model or the table has plants that came after the backup. */

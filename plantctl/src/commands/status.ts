@@ -5,7 +5,7 @@ import { type StatusJson, statusJson } from '@plant-store/shared/status/status-j
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, type ExitCode } from '../command.ts'
 import { FLAG, readOptions } from '../options.ts'
-import { connectStore, retryForSeconds, type Store } from '../store/open-store.ts'
+import { retryForSeconds, type Store, withUncheckedStore } from '../store/open-store.ts'
 import { createPaint } from '../terminal/layout.ts'
 import { openScreen } from '../terminal/screen.ts'
 import { statusLines } from './format-status.ts'
@@ -36,16 +36,13 @@ export const status: Command = {
   async run(args, context) {
     const { values } = readOptions(args, { watch: FLAG, all: FLAG, json: FLAG })
     const format = { all: values.all ?? false, json: values.json ?? false }
-    const store = await connectStore(context)
-    try {
-      if (values.watch) return await watch(store, context, format)
+    return withUncheckedStore(context, async (store) => {
+      if (values.watch) return watch(store, context, format)
       const attempt = <T>(request: () => Promise<T>) => retryForSeconds(request, store.topic)
       const found = statusJson(await readStatus(sourceOf(store, context), attempt))
       await context.printResult(`${linesOf(found, context, format).join('\n')}\n`)
       return found.well ? EXIT.ok : EXIT.problems
-    } finally {
-      await store.close()
-    }
+    })
   },
 }
 

@@ -30,14 +30,6 @@ it('is readable by its owner alone if it is new', async () => {
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-it('leaves nothing behind when it is abandoned', async () => {
-  const folder = temporaryFolder()
-  const output = await openOutputFile(join(folder, 'plants.jsonl'))
-  await output.write('one\n')
-  await output.abandon()
-  expect(readdirSync(folder)).toEqual([])
-})
-
 it('an export that is interrupted ends with its next plants, and leaves nothing behind', async () => {
   const folder = temporaryFolder()
   const interrupted = new AbortController()
@@ -82,15 +74,7 @@ it('refuses a FIFO, and links to it and to nothing', async () => {
   symlinkSync('fifo', join(folder, 'link'))
   symlinkSync('nothing', join(folder, 'dangling'))
   for (const name of ['fifo', 'link', 'dangling'])
-    await expect(openOutputFile(join(folder, name))).rejects.toThrow(UsageError)
+    await expect(openOutputFile(join(folder, name))).rejects.toThrow(/redirect stdout/)
   expect(lstatSync(fifo).isFIFO()).toBe(true)
   expect(readdirSync(folder).sort()).toEqual(['dangling', 'fifo', 'link'])
-})
-
-// Only root may make a device node. This one is private: it has the numbers of /dev/null, and lies in the folder.
-it.runIf(process.getuid?.() === 0)('refuses a device', async () => {
-  const device = join(temporaryFolder(), 'null')
-  execFileSync('mknod', [device, 'c', '1', '3'])
-  await expect(openOutputFile(device)).rejects.toThrow(/redirect stdout/)
-  expect(lstatSync(device).isCharacterDevice()).toBe(true)
 })

@@ -9,10 +9,27 @@ import { LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-l
 import { slicesOf } from '../verify/slice.ts'
 import { rebuildGroup } from './group.ts'
 import { rebuildPartitions } from './rebuild.ts'
+import type { RebuildOptions } from './rebuild-options.ts'
 
 const OTHER = 1 as Partition
 const SLICES = 3
 const END = offsetOf(RECORDS.length)
+
+/** A rebuild of both partitions from a log that `deliver` plays, without a need to read it again. */
+const optionsOf = (generations: RebuildOptions['generations'], deliver: (sink: RecordSink) => Promise<unknown>) => ({
+  ...{ generations, time: systemTime, log: quietLog, partitions: [P, OTHER], fromEmpty: true, onProgress() {} },
+  follow: (sink: RecordSink) => ({
+    assigned: () => new Map(),
+    reloadCheckpoints() {},
+    close: async () => {},
+    start: () => void deliver(sink),
+  }),
+  readEnds: async () => [END, END],
+  readerOfLog: () => () => Promise.reject(new Error('read without a need')),
+  freshName: () => crypto.randomUUID(),
+  freshMark: () => crypto.randomUUID(),
+  signal: new AbortController().signal,
+})
 
 it('a rebuild with one stuck partition fails, although a finished one still gets records', async () => {
   const { readModel } = await openCorruptible()
@@ -36,22 +53,8 @@ it('a rebuild with one stuck partition fails, although a finished one still gets
     }
   }
   const running = rebuildPartitions({
-    generations: readModel.generations,
+    ...optionsOf(readModel.generations, deliver),
     time,
-    log: quietLog,
-    follow: (sink) => ({
-      assigned: () => new Map(),
-      reloadCheckpoints() {},
-      close: async () => {},
-      start: () => void deliver(sink),
-    }),
-    readEnds: async () => [END, END],
-    readerOfLog: () => () => Promise.reject(new Error('read without a need')),
-    freshName: () => crypto.randomUUID(),
-    freshMark: () => crypto.randomUUID(),
-    partitions: [P, OTHER],
-    fromEmpty: true,
-    signal: new AbortController().signal,
     onProgress({ partition, phase }) {
       if (partition === OTHER && phase === 'switched') isDone = true
     },
@@ -66,24 +69,10 @@ it('the pace applies to each reading of the log: to fill, and to verify each oth
   const [result] = await rebuildGroup(
     { group: [P], slices: slicesOf(SLICES) },
     {
-      generations: readModel.generations,
-      time: systemTime,
-      log: quietLog,
-      follow: ({ onRecords }) => ({
-        assigned: () => new Map(),
-        reloadCheckpoints() {},
-        close: async () => {},
-        start: () => void onRecords(P, RECORDS, LOG.next, emptyPartition().checkpoint),
-      }),
-      readEnds: async () => [END, FIRST],
-      readerOfLog: () => read,
-      freshName: () => crypto.randomUUID(),
-      freshMark: () => crypto.randomUUID(),
-      partitions: [P],
-      fromEmpty: false,
-      signal: new AbortController().signal,
-      onProgress() {},
-      ends: [END, FIRST],
+      ...optionsOf(readModel.generations, ({ onRecords }) =>
+        onRecords(P, RECORDS, LOG.next, emptyPartition().checkpoint),
+      ),
+      ...{ readEnds: async () => [END, FIRST], ends: [END, FIRST], readerOfLog: () => read },
       async keepPace(records) {
         paced += records
       },

@@ -28,14 +28,20 @@ export type Store = Stores & {
  * none, when Kafka or Redis does not respond within 10 s, and when a precondition of either does not hold; the message
  * names the remedy. Does not check that the read model was folded from this log: commands that compare the two do.
  */
-export async function withStore<T>(context: CliContext, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await connectStore(context)
-  const { kafka, readModel, topic, partitions } = store
-  try {
+export function withStore<T>(context: CliContext, work: (store: Store) => Promise<T>): Promise<T> {
+  return withUncheckedStore(context, async (store) => {
     await retryForSeconds(async () => {
-      await readModel.checkServer()
-      await checkTopic(kafka, { topic, partitions })
-    }, topic)
+      await store.readModel.checkServer()
+      await checkTopic(store.kafka, store)
+    }, store.topic)
+    return work(store)
+  })
+}
+
+/** As `withStore`, without a check of the preconditions: for commands that report them. */
+export async function withUncheckedStore<T>(context: CliContext, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await connectStore(context)
+  try {
     return await work(store)
   } finally {
     await store.close()
@@ -57,8 +63,7 @@ export async function withLog<T>(context: CliContext, work: (log: LogOfStore) =>
   return withRefusalsOf(topic, () => work({ kafka, log, topic, partitions }))
 }
 
-/** Opens a store without a check of the preconditions: for commands that report them. */
-export async function connectStore({ env, printError, stderrIsTerminal, signal }: CliContext): Promise<Store> {
+async function connectStore({ env, printError, stderrIsTerminal, signal }: CliContext): Promise<Store> {
   const { settings, file } = readStoreSettings(env)
   const log = createTerminalLog(printError)
   const stores = await createStores(settings, CLIENT_ID, log, {

@@ -1,15 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { REDIS_PLACES } from '@plant-store/shared/read-model/redis-settings.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { STORE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
+import { fileIn, readRun, settingsOf } from '../../../local/launch/run-file.ts'
 
 const StoreSettings = Type.Object(STORE_SETTINGS)
-
-/** Settings of a running `npm start`, and the file that has them. */
-type LocalStart = { file: string; settings: Record<string, string> }
 
 const LOCAL_DIR = '.local'
 
@@ -37,37 +35,19 @@ export function readStoreSettings(env: NodeJS.ProcessEnv) {
 }
 
 /**
- * Reads `run.json` of a running `npm start`: from PLANT_STORE_LOCAL_DIR, else from `.local` in this folder or the
- * nearest folder above. Undefined for one that was killed: other stores may have its ports. Throws when the file is not
- * JSON.
+ * The settings of a running `npm start`, and the file that has them: in PLANT_STORE_LOCAL_DIR, else in `.local` of this
+ * folder or of the nearest folder above. Throws when the file is not JSON.
  */
-function readLocalStart(folder: string, localDir: string | undefined): LocalStart | undefined {
-  const file = localDir ? join(resolve(folder, localDir), 'run.json') : nearestRunFile(folder)
-  if (file === undefined || !existsSync(file)) return undefined
-  const { storeSettings, topic, partitions, table, pids } = JSON.parse(readFileSync(file, 'utf8'))
-  if (!isAlive(pids.launcher)) return undefined
-  return {
-    file,
-    settings: {
-      ...storeSettings.plantctl,
-      PLANTS_TOPIC: topic,
-      PLANTS_PARTITIONS: String(partitions),
-      PLANTS_TABLE: table,
-    },
-  }
+function readLocalStart(folder: string, localDir: string | undefined) {
+  const found = localDir ? resolve(folder, localDir) : nearestLocalDir(folder)
+  if (found === undefined) return undefined
+  const run = readRun(found)
+  return run && { file: fileIn(found), settings: settingsOf(run, 'plantctl') }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-function nearestRunFile(folder: string): string | undefined {
-  const file = join(folder, LOCAL_DIR, 'run.json')
-  if (existsSync(file)) return file
+function nearestLocalDir(folder: string): string | undefined {
+  const localDir = join(folder, LOCAL_DIR)
+  if (existsSync(fileIn(localDir))) return localDir
   const above = dirname(folder)
-  return above === folder ? undefined : nearestRunFile(above)
+  return above === folder ? undefined : nearestLocalDir(above)
 }

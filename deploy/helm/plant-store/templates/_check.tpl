@@ -32,25 +32,18 @@
 {{- end }}
 {{- $settings := include "plant-store.settings" (dict "root" . "program" "projector") | fromYaml }}
 {{- $partitions := int ($settings.PLANTS_PARTITIONS | default 12) }}
-{{- if gt (int .Values.projector.replicas) $partitions }}
-{{- $faults = append $faults (printf "projector.replicas is %v, but PLANTS_PARTITIONS is %d: each projector beyond that has nothing to do" .Values.projector.replicas $partitions) }}
-{{- end }}
-{{- with .Values.api.autoscaling }}
-{{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) }}
-{{- $faults = append $faults "api.autoscaling.minReplicas is more than maxReplicas" }}
-{{- end }}
-{{- end }}
-{{- if and .Values.api.ingress.enabled (not .Values.api.ingress.hosts) }}
-{{- $faults = append $faults "api.ingress is enabled: set api.ingress.hosts" }}
-{{- end }}
-{{- if and .Values.api.httpRoute.enabled (not .Values.api.httpRoute.parentRefs) }}
-{{- $faults = append $faults "api.httpRoute is enabled: set api.httpRoute.parentRefs to the Gateway" }}
-{{- end }}
-{{- if and (eq .Values.topics "strimzi") (not .Values.strimzi.cluster) }}
-{{- $faults = append $faults "topics is strimzi: set strimzi.cluster to the name of the Kafka resource" }}
-{{- end }}
-{{- if eq (include "plant-store.table" .) ($settings.PLANTS_TOPIC | default "plants") }}
-{{- $faults = append $faults "PLANTS_TABLE must not be the topic of the log" }}
+{{- $api := .Values.api }}
+{{- $scaling := $api.autoscaling }}
+{{- range list
+  (list (gt (int .Values.projector.replicas) $partitions) (printf "projector.replicas is %v, but PLANTS_PARTITIONS is %d: each projector beyond that has nothing to do" .Values.projector.replicas $partitions))
+  (list (and $scaling.enabled (gt (int $scaling.minReplicas) (int $scaling.maxReplicas))) "api.autoscaling.minReplicas is more than maxReplicas")
+  (list (and $api.ingress.enabled (not $api.ingress.hosts)) "api.ingress is enabled: set api.ingress.hosts")
+  (list (and $api.httpRoute.enabled (not $api.httpRoute.parentRefs)) "api.httpRoute is enabled: set api.httpRoute.parentRefs to the Gateway")
+  (list (and (eq .Values.topics "strimzi") (not .Values.strimzi.cluster)) "topics is strimzi: set strimzi.cluster to the name of the Kafka resource")
+  (list (eq (include "plant-store.table" .) ($settings.PLANTS_TOPIC | default "plants")) "PLANTS_TABLE must not be the topic of the log")
+  (list (gt (len .Release.Name) 43) "the name of the release is longer than 43 characters")
+}}
+{{- if first . }}{{ $faults = append $faults (last .) }}{{ end }}
 {{- end }}
 {{- range $name := list "PLANTS_TOPIC" "PLANTS_PARTITIONS" "PLANTS_TABLE" "EVENT_SOURCE" }}
 {{- range $program := $programs }}
@@ -58,9 +51,6 @@
 {{- $faults = append $faults (printf "%s.settings has %s: all programs need the same, so set it in settings" $program $name) }}
 {{- end }}
 {{- end }}
-{{- end }}
-{{- if gt (len .Release.Name) 43 }}
-{{- $faults = append $faults "the name of the release is longer than 43 characters" }}
 {{- end }}
 {{- with $faults | uniq }}
 {{- fail (printf "missing or contradictory values:\n- %s" (join "\n- " .)) }}

@@ -4,10 +4,7 @@
 apiVersion: batch/v1
 kind: CronJob
 metadata:
-  name: {{ .root.Release.Name }}-{{ .program }}
-  labels:
-    {{- include "plant-store.labels" .root | nindent 4 }}
-    app.kubernetes.io/component: {{ .program }}
+  {{- include "plant-store.metadata" (dict "root" .root "component" .program) | nindent 2 }}
 spec:
   schedule: {{ quote $own.schedule }}
   {{- with $own.timeZone }}

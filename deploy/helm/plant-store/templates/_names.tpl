@@ -10,6 +10,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
+{{- /* The metadata of an object. Arguments: root, component (none of an object for all of them), name (by default theirs). */ -}}
+{{- define "plant-store.metadata" -}}
+name: {{ .name | default (printf "%s-%s" .root.Release.Name .component) }}
+labels:
+  {{- include "plant-store.labels" .root | nindent 2 }}
+  {{- with .component }}
+  app.kubernetes.io/component: {{ . }}
+  {{- end }}
+{{- end }}
+
 {{- /* The image of all programs. */ -}}
 {{- define "plant-store.image" -}}
 {{- with .Values.image -}}

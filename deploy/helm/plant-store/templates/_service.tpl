@@ -3,17 +3,14 @@ The Deployment of a service and its PodDisruptionBudget. Arguments: root, progra
 else decides), ports (in YAML), drainMs.
 */ -}}
 {{- define "plant-store.service" -}}
-{{- $name := printf "%s-%s" .root.Release.Name .program }}
-{{- $labels := printf "%s\napp.kubernetes.io/component: %s" (include "plant-store.labels" .root) .program }}
+{{- $metadata := include "plant-store.metadata" (dict "root" .root "component" .program) }}
 {{- $selector := printf "%s\napp.kubernetes.io/component: %s" (include "plant-store.selector" .root) .program }}
 {{- $pod := dict "graceSeconds" (include "plant-store.grace-seconds" .drainMs) "selector" $selector }}
 {{- $parts := dict "container" (include "plant-store.service-container" .ports) "pod" (include "plant-store.service-pod" $pod) }}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- $labels | nindent 4 }}
+  {{- $metadata | nindent 2 }}
 spec:
   {{- if not (kindIs "invalid" .replicas) }}
   replicas: {{ .replicas }}
@@ -29,9 +26,7 @@ spec:
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- $labels | nindent 4 }}
+  {{- $metadata | nindent 2 }}
 spec:
   maxUnavailable: 1
   # A pod that is not ready serves no client: a drain of its node need not wait for it.

@@ -9,15 +9,12 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { DYING_BATCH, IN_FILE, longLog } from '../../../../tests/support/claim-file-log.ts'
 import { logs } from '../../../../tests/support/generated-logs.ts'
 import { expectSameAsModel, firstOffsets, jumps } from '../../../../tests/support/modelled-claims.ts'
-import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
-import { createKafka } from '../../event-log/connection.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
 import { offsetOf, type Partition } from '../../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
-import { systemTime } from '../../runtime/time.ts'
 import { explain, inFile } from './in-file.ts'
 
 const PROCESS = fileURLToPath(new URL('../../../../tests/support/claim-file-process.ts', import.meta.url))
@@ -26,9 +23,7 @@ const RECORDS: LogRecord[] = [claimAt(0, 1n), claimAt(1, 2n), claimAt(2, 1n), cl
 const NEXT = checkpointAt(offsetOf(3), RECORDS)
 const FIRST = [RECORDS[0], RECORDS[1], RECORDS[3]]
 
-const kafka = createKafka(['localhost:1'], 'test', quietLog)
-const open = (path: string, settings = IN_FILE) =>
-  inFile(path).open({ ...settings, kafka, log: quietLog, time: systemTime })
+const open = (path: string, settings = IN_FILE) => inFile(path).open(settings)
 
 const newPath = () => join(temporaryFolder(), 'claims.db')
 
@@ -162,13 +157,6 @@ describe('first claims in a file', () => {
     await exited
     const claims = await open(path)
     expect(await claims.checkpointOf(P)).toEqual(NEXT)
-    await claims.close()
-  })
-
-  it('are rejected while this process already uses the file', async () => {
-    const path = await filled()
-    const claims = await open(path)
-    await expectRefused(open(path), /in use/)
     await claims.close()
   })
 

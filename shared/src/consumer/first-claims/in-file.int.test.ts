@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
 import { offsetOf, type Partition } from '../../plant/position.ts'
-import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
+import { BEFORE_LOG, checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { explain, inFile } from './in-file.ts'
 
@@ -70,34 +70,6 @@ describe('first claims in a file', () => {
         await claims.close()
       }),
       { numRuns: 50 },
-    )
-  })
-
-  it('are the same when the file is replaced by an older copy and the rest is read again', async () => {
-    const path = newPath()
-    await fc.assert(
-      fc.asyncProperty(logs, fc.nat(9), async (log, keptAfter) => {
-        rmSync(path, { force: true })
-        const claims = await open(path)
-        await expectSameAsModel(claims, P, log.slice(0, keptAfter))
-        await claims.close()
-        copyFileSync(path, `${path}.kept`)
-        const later = await open(path)
-        await expectSameAsModel(later, P, log)
-        await later.close()
-        copyFileSync(`${path}.kept`, path)
-        const behind = await open(path)
-        const { offset } = (await behind.checkpointOf(P)) as Checkpoint
-        const first = firstOffsets(log)
-        for (const { records, next } of log.filter((batch) => batch.next.offset > offset)) {
-          const found = await behind.firstAmong(P, records, next)
-          expect(found.map((record) => record.offset)).toEqual(
-            records.filter(({ claim, offset: at }) => claim && first.get(claim.id) === at).map(({ offset: at }) => at),
-          )
-        }
-        await behind.close()
-      }),
-      { numRuns: 30 },
     )
   })
 

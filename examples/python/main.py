@@ -5,6 +5,7 @@ import base64
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from follow import follow
@@ -63,12 +64,10 @@ def decoded(text: str | None) -> bytes | None:
 
 def classification(record: Claim | Foreign) -> dict[str, object]:
     if isinstance(record, Foreign):
-        return {"is": "foreign", "reason": record.value}
-    claim = {"id": str(record.id), "eventId": record.event_id}
-    if isinstance(record.says, Unreadable):
-        return {"is": "unreadable", "reason": record.says.value, **claim}
-    tag = {} if record.says.tag is None else {"tag": record.says.tag}
-    return {"is": "readable", **claim, "name": record.says.name, **tag}
+        return {"is": "foreign", **asdict(record)}
+    kind = "unreadable" if isinstance(record.says, Unreadable) else "readable"
+    says = {name: value for name, value in asdict(record.says).items() if value is not None}
+    return {"is": kind, "id": str(record.id), "eventId": record.event_id, **says}
 
 
 if __name__ == "__main__":

@@ -41,18 +41,14 @@ class OwnStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        try:
-            self.db.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            raise SystemExit("Another process has locked this store: one at a time.") from error
-        try:
+        with self.db:  # Commits at its end, or rolls back after an error.
+            try:
+                self.db.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                raise SystemExit("Another process has locked this store: one at a time.") from error
             yield
-        except BaseException:
-            self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
 
     def begin_log(self, topic: str, partitions: int) -> None:
         """Raises an error for another topic or partition count than before."""

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import dataclass
-from enum import Enum
 
 MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
 MAX_CODE_POINTS = 1_000
@@ -17,20 +16,18 @@ CANONICAL_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
 STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[{\]}]', re.DOTALL)
 
 
-class Foreign(Enum):
-    """Why a record claims no id."""
+@dataclass(frozen=True)
+class Foreign:
+    """It claims no id."""
 
-    OTHER_TYPE = "otherType"
-    BAD_KEY = "badKey"
-    WRONG_PARTITION = "wrongPartition"
-    BAD_EVENT_ID = "badEventId"
+    reason: str
 
 
-class Unreadable(Enum):
-    """Why a claim is unreadable. It keeps its id."""
+@dataclass(frozen=True)
+class Unreadable:
+    """In place of a plant. The claim keeps its id."""
 
-    UNKNOWN_VERSION = "unknownVersion"
-    UNREADABLE_PAYLOAD = "unreadablePayload"
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -55,18 +52,18 @@ def read_record(
 ) -> Claim | Foreign:
     """The first match decides. Version and payload do not decide whether an id is claimed."""
     if only(headers, "ce_type") != b"PlantCreated":
-        return Foreign.OTHER_TYPE
+        return Foreign("otherType")
     if key is None or not CANONICAL_INT64.fullmatch(key) or not MIN_INT64 <= int(key) <= MAX_INT64:
-        return Foreign.BAD_KEY
+        return Foreign("badKey")
     if partition_of(key, partitions) != partition:
-        return Foreign.WRONG_PARTITION
+        return Foreign("wrongPartition")
     event_id = only(headers, "ce_id")
     if event_id is None or not CANONICAL_UUID.fullmatch(event_id):
-        return Foreign.BAD_EVENT_ID
+        return Foreign("badEventId")
     if only(headers, "content-type") != b"application/json; version=1":
-        says = Unreadable.UNKNOWN_VERSION
+        says = Unreadable("unknownVersion")
     else:
-        says = read_version_1(value, key.decode("ascii")) or Unreadable.UNREADABLE_PAYLOAD
+        says = read_version_1(value, key.decode("ascii")) or Unreadable("unreadablePayload")
     return Claim(int(key), event_id.decode("ascii"), says)
 
 
@@ -85,11 +82,10 @@ def read_version_1(value: bytes | None, id_text: str) -> Plant | None:
         return None
     if not isinstance(payload, dict) or payload.get("id") != id_text:
         return None
-    name = payload.get("name")
-    has_tag = "tag" in payload  # "tag": null is a tag that is no text.
-    if not is_text(name) or (has_tag and not is_text(payload["tag"])):
+    # "tag": null is a tag that is no text.
+    if not is_text(payload.get("name")) or not is_text(payload.get("tag", "")):
         return None
-    return Plant(name, payload["tag"] if has_tag else None)
+    return Plant(payload["name"], payload.get("tag"))
 
 
 def parse_json(value: bytes) -> object:

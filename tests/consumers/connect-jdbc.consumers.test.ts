@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, inject, it, vi } from 'vitest'
 import { newPlant } from '../support/generated-plants.ts'
 import { createPlantStore } from '../support/plant-store.ts'
 import { WITH_TABLE } from '../support/plants-table.ts'
-import { createTableTopic, tableTopicOf } from '../support/topic.ts'
+import { appendTo, createTableTopic, tableTopicOf } from '../support/topic.ts'
 import { plantsOfLog } from './dump.ts'
 import { startPostgres } from './postgres.ts'
 import { startExample } from './run-example.ts'
@@ -21,19 +20,14 @@ it('Kafka Connect writes the table into PostgreSQL, though it is killed, and sto
   const store = await createPlantStore()
   await createTableTopic(store)
   await store.startProjector(WITH_TABLE)
-  const { append, close } = createAppender(store.kafka, store.topic)
-  onTestFinished(close)
   const create = (id: number, name: string, tag?: string) => {
     const plant = { ...newPlant(BigInt(id)), name, ...(tag !== undefined && { tag }) }
     return plantCreated(plant, randomUUID() as EventId, store.partitions)
   }
-  for (const round of ['first', 'second'])
-    for (let from = 0; from < IDS; from += 1_000)
-      await append(
-        Array.from({ length: 1_000 }, (_, n) =>
-          create(from + n, `${round} "🌱" ${from + n}`, n % 2 === 0 ? 'ä\\' : undefined),
-        ),
-      )
+  const claims = ['first', 'second'].flatMap((round) =>
+    Array.from({ length: IDS }, (_, n) => create(n, `${round} "🌱" ${n}`, n % 2 === 0 ? 'ä\\' : undefined)),
+  )
+  await appendTo(store, claims)
 
   const startSink = () =>
     startExample('connect-jdbc', [], {
@@ -54,6 +48,6 @@ it('Kafka Connect writes the table into PostgreSQL, though it is killed, and sto
   const found = rows.map(({ id, name, tag }) => [id, { id, name, ...(tag !== null && { tag }) }] as const)
   expect(new Map(found)).toEqual(await plantsOfLog(store))
 
-  await append([create(IDS, 'a\0z')])
+  await appendTo(store, [create(IDS, 'a\0z')])
   await vi.waitFor(() => expect(sink.output()).toMatch(/invalid byte sequence for encoding "UTF8": 0x00/), WAIT)
 })

@@ -2,10 +2,10 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { root } from '../../local/places.mjs'
-import { runCommand } from '../../local/processes/command.ts'
 import { plantCreated } from '../../shared/src/plant/plant-created.ts'
 import { newPlant } from '../support/generated-plants.ts'
 import { openTopic } from '../support/open-topic.ts'
+import { runStep } from '../support/run-step.ts'
 import { eventId } from '../support/small-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -17,6 +17,10 @@ const OF_APPLICATIONS = { ioredis: '5.4.1', pino: '9.0.0', 'prom-client': '14.2.
 const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const released = (name: string) => `${name}@${devDependencies[name]}`
 
+/** Without what `npm run` sets for the scripts of this repository. */
+const ofNpm = Object.keys(process.env).filter((name) => /^npm_(package|lifecycle|config_local_prefix)/.test(name))
+const OUTSIDE = Object.fromEntries(ofNpm.map((name) => [name, undefined]))
+
 /** Strict compiler options. They also check the declarations of all packages. */
 const COMPILER_OPTIONS = {
   ...{ target: 'es2024', module: 'nodenext', outDir: 'built', types: ['node'] },
@@ -25,7 +29,8 @@ const COMPILER_OPTIONS = {
 
 it('the package, installed elsewhere, compiles strictly, replays a log and consumes it, and needs only the packages that it uses', async () => {
   const folder = temporaryFolder()
-  const step = (command: string, args: string[], cwd = folder) => stepIn(cwd, command, args)
+  const step = (command: string, args: string[], cwd = folder) =>
+    runStep(command, args, { cwd, env: OUTSIDE, timeoutMs: STEP_TIMEOUT_MS })
   const installed = (name: string) => existsSync(join(folder, 'node_modules', name))
 
   await step('npm', ['run', 'pack:consumer', '--', '--pack-destination', folder], root)
@@ -77,17 +82,4 @@ const byId = (plants: { id: string }[]) => plants.toSorted((a, b) => a.id.locale
 /** The last line of an application: warnings about a broker that has just started may precede it. */
 function lastLine(said: string) {
   return JSON.parse(said.trim().split('\n').at(-1) ?? '')
-}
-
-async function stepIn(cwd: string, command: string, args: string[]): Promise<string> {
-  const { code, output } = await run(cwd, command, args)
-  expect(code, `${command} ${args.join(' ')}\n${output}`).toBe(0)
-  return output
-}
-
-/** Without what `npm run` sets for the scripts of this repository. */
-function run(cwd: string, command: string, args: string[]) {
-  const env = { ...process.env }
-  for (const name of Object.keys(env)) if (/^npm_(package|lifecycle|config_local_prefix)/.test(name)) delete env[name]
-  return runCommand(command, args, { timeoutMs: STEP_TIMEOUT_MS, cwd, env })
 }

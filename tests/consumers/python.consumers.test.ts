@@ -1,11 +1,10 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createPrivateKafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { openTopic } from '../support/open-topic.ts'
+import { recreateTopic } from '../support/recreated-topic.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { runExample, startExample } from './run-example.ts'
 
@@ -14,7 +13,6 @@ import { runExample, startExample } from './run-example.ts'
 const WAIT_MS = 60_000
 /** Both have to be at it: what is written before one has started is the other's alone. */
 const MAX_APPENDS = 10_000
-const PATIENCE = { everyMs: 100, giveUpAfterMs: WAIT_MS }
 
 const ONE = Buffer.from('1')
 
@@ -62,12 +60,7 @@ it.each([
   const { topic, file, followToEnd, plants } = await openStore()
   await topic.append(3)
   await followToEnd()
-  const admin = topic.kafka.admin()
-  await admin.connect()
-  await admin.deleteTopics({ topics: [topic.topic] })
-  await admin.disconnect()
-  await retry(() => createTopic(topic.kafka, topic), PATIENCE)
-  await retry(() => topic.append(records), PATIENCE)
+  await recreateTopic(topic, records)
   await expect(followToEnd()).rejects.toThrow('does not hold at offset 2 what was read there')
   await expect(followToEnd()).rejects.toThrow(`Delete ${file}* to start again`)
   expect(await plants()).toBe(3)

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
 import { PROGRAMS } from '../../examples/programs.ts'
-import { endOf, runCommand } from '../../local/processes/command.ts'
+import { root } from '../../local/places.mjs'
 import { startProcess } from '../../local/processes/process.ts'
+import { runStep } from '../support/run-step.ts'
 import { registerProcess } from '../support/test-run.ts'
 
 const TIMEOUT_MS = 120_000
@@ -22,9 +23,7 @@ export async function runExample(
   settings: NodeJS.ProcessEnv = {},
 ): Promise<string[]> {
   const program = await programOf(name, args)
-  const options = { timeoutMs: TIMEOUT_MS, env: { ...process.env, ...settings } }
-  const { code, output } = await runCommand(program.command, program.args, options)
-  if (code !== 0) throw new Error(`example ${name} ended with exit code ${code}:\n${endOf(output)}`)
+  const output = await runStep(program.command, program.args, { cwd: root, env: settings, timeoutMs: TIMEOUT_MS })
   return output.trimEnd().split('\n')
 }
 

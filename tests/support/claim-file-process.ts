@@ -1,4 +1,4 @@
-import { openClaimFile } from '../../shared/src/consumer/first-claims/in-file.ts'
+import { inFile } from '../../shared/src/consumer/first-claims/in-file.ts'
 import type { LogRecord } from '../../shared/src/plant/plant-created.ts'
 import { checkpointAt } from '../../shared/src/protocol/checkpoint.ts'
 import { DYING_BATCH, IN_FILE, longLog } from './claim-file-log.ts'
@@ -7,7 +7,7 @@ import { DYING_BATCH, IN_FILE, longLog } from './claim-file-log.ts'
 // killed in the middle of a transaction, as by kill -9).
 
 const [path = '', mode] = process.argv.slice(2)
-const file = await openClaimFile({ path, ...IN_FILE })
+const file = await inFile(path).open(IN_FILE)
 
 if (mode === 'hold') {
   process.stdout.write('held\n')

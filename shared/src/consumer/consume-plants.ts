@@ -4,7 +4,6 @@ import { readGroupOffsets } from '../event-log/groups.ts'
 import { assertWithinBounds } from '../event-log/log-identity.ts'
 import { readKnownEnds, withAllEnds } from '../event-log/topic.ts'
 import { allPartitions } from '../plant/position.ts'
-import { systemTime } from '../runtime/time.ts'
 import { connectKafka } from './connect-kafka.ts'
 import { inMemory } from './first-claims/in-memory.ts'
 import { checkpointOfGroup } from './group-position.ts'
@@ -20,16 +19,14 @@ import { offsetsAtTimeOf, startOffsetsOf } from './start-offsets.ts'
  */
 export async function consumePlants(given: ConsumeOptions): Promise<PlantConsumer> {
   const options = checkConsumeOptions(given)
-  const { topic, signal, log, firstClaims = inMemory() } = options
+  const { topic, signal, firstClaims = inMemory() } = options
   try {
     const { kafka, reply } = await connectKafka(options, (client) => readLog(client, options))
     const { topicId, ends, atTime } = reply
     const start = startOffsetsOf(options.from, ends, atTime)
-    const openFirstClaims = await firstClaims
-      .open({ topic, partitions: ends.length, kafka, log, time: systemTime })
-      .catch((error: unknown) => {
-        throw consumerErrorOf(error, 'first-claims')
-      })
+    const openFirstClaims = await firstClaims.open({ topic, partitions: ends.length }).catch((error: unknown) => {
+      throw consumerErrorOf(error, 'first-claims')
+    })
     const consumer = createPlantConsumer({ ...options, topicId }, kafka, start, openFirstClaims)
     if (signal?.aborted) await consumer.stop()
     signal?.throwIfAborted()

@@ -28,12 +28,7 @@ function creations(from: number, end: number) {
 async function openDelivery(start: Checkpoint, known: Checkpoint = BEFORE_LOG) {
   const given: number[] = []
   const now = { mayContinue: true, working: 0, overlaps: 0, start }
-  const firstClaims = await inMemory().open({
-    topic: '',
-    partitions: 1,
-    time: systemTime,
-    log: quietLog,
-  } as never)
+  const firstClaims = await inMemory().open({ topic: 'plants', partitions: 1 })
   const delivery = createDelivery({
     firstClaims: { ...firstClaims, checkpointOf: async () => known },
     startOf: async () => now.start,

@@ -12,7 +12,6 @@ import { readTruth } from '../../../tests/support/truth.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { FIRST } from '../plant/position.ts'
-import { systemTime } from '../runtime/time.ts'
 import { type ConsumeOptions, checkConsumeOptions } from './options.ts'
 import { createPlantConsumer } from './plant-consumer.ts'
 
@@ -33,14 +32,7 @@ async function consume(
     socketFactory: ({ host, port, onConnect }) => connect(port, host, () => void setTimeout(onConnect, connectingMs)),
   })
   const options = { ...checkConsumeOptions({ brokers, ...given }), log: quietLog, topicId: undefined }
-  const surroundings = {
-    topic: options.topic,
-    partitions: PARTITIONS,
-    kafka,
-    log: quietLog,
-    time: systemTime,
-  }
-  const firstClaims = await plainFirstClaims().open(surroundings)
+  const firstClaims = await plainFirstClaims().open({ topic: options.topic, partitions: PARTITIONS })
   const start = Array.from({ length: PARTITIONS }, () => FIRST)
   const consumer = createPlantConsumer(options, kafka, start, firstClaims)
   onTestFinished(() => consumer.stop())

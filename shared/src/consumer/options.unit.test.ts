@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type ConsumeOptions, checkConsumeOptions } from './options.ts'
+import { type ConsumeOptions, checkConsumeOptions, checkReplayOptions } from './options.ts'
 
-const GIVEN: ConsumeOptions = { brokers: ['localhost:9092', '[::1]:9092'], groupId: 'search', onPlantCreated() {} }
+const REPLAY = { brokers: ['localhost:9092', '[::1]:9092'], onPlantCreated() {} }
+const GIVEN: ConsumeOptions = { ...REPLAY, groupId: 'search' }
 
-const faultOf = (options: object): string => {
+const faultOf = (options: object, check: (options: never) => object = checkConsumeOptions): string => {
   try {
-    checkConsumeOptions(options as ConsumeOptions)
+    check(options as never)
   } catch (error) {
     expect(error).toMatchObject({ name: 'PlantConsumerError', code: 'invalid-options' })
     return (error as Error).message
@@ -48,6 +49,15 @@ describe('the options of a consumer', () => {
     ['is a consumer group of the service itself', { groupId: 'plants-tail-7' }],
   ])('are rejected: %s', (fault, wrong) => {
     expect(faultOf({ ...GIVEN, ...wrong })).toContain(fault)
+  })
+
+  it.each<[string, object]>([
+    ['onProgress must be a function', { onProgress: true }],
+    ['groupId is not an option', { groupId: 'mine' }],
+    ['maxMib must be an integer', { maxMib: 0.5 }],
+    ["from must be 'beginning', { time", { from: 'end' }],
+  ])('are rejected for a replay: %s', (fault, wrong) => {
+    expect(faultOf({ ...REPLAY, ...wrong }, checkReplayOptions)).toContain(fault)
   })
 
   it('are rejected with all faults in one message', () => {

@@ -12,7 +12,7 @@ import {
   type ReplayProgress,
 } from './options.ts'
 import { consumerErrorOf, REMEDY } from './plant-consumer-error.ts'
-import { type ParkedRecord, type PlantCreated, type PlantRecord, plantRecordReader } from './plant-record.ts'
+import { type PlantRecord, plantRecordReader } from './plant-record.ts'
 import { createReplayFold, type ReplayCounts } from './replay-fold.ts'
 import { offsetsAtTimeOf, startOffsetsOf } from './start-offsets.ts'
 
@@ -29,31 +29,45 @@ export async function replayPlants(given: ReplayPlantsOptions): Promise<ReplaySu
   const options = checkReplayOptions(given)
   const { signal } = options
   signal?.throwIfAborted()
-  let failure: { error: unknown } | undefined
   try {
-    return await run(options, (error) => {
-      failure = { error }
-    })
+    return await run(options)
   } catch (error) {
     signal?.throwIfAborted()
-    throw failure === undefined ? consumerErrorOf(error, 'kafka-unreachable') : failure.error
+    throw error instanceof HandlerFailed ? error.cause : consumerErrorOf(error, 'kafka-unreachable')
   }
 }
 
-/** The error of a handler ends the replay. `onHandlerFailed` distinguishes it from all other errors. */
-async function run(options: CheckedReplayOptions, onHandlerFailed: (error: unknown) => void): Promise<ReplaySummary> {
-  const { topic, from, log, maxMib, progressEveryMs, signal } = options
+/** Its cause, the error of a handler, ends the replay unchanged. */
+class HandlerFailed extends Error {}
+
+/** Marks the errors of a handler. */
+const marking =
+  <T>(handler: (argument: T) => unknown) =>
+  async (argument: T): Promise<void> => {
+    try {
+      await handler(argument)
+    } catch (cause) {
+      throw new HandlerFailed('a handler failed', { cause })
+    }
+  }
+
+async function run(options: CheckedReplayOptions): Promise<ReplaySummary> {
+  const { topic, from, log, maxMib, progressEveryMs, onParked, onProgress, signal } = options
   const { kafka, reply } = await connectKafka({ ...options, connectWithinMs: CONNECT_WITHIN_MS }, (client) =>
     readEnds(client, topic),
   )
   const { ends } = reply
   const partitions = ends.length
   const start = startOffsetsOf(from, ends, await offsetsAtTimeOf(from, kafka, topic, ends))
-  const { maxEvents, onPlants, onParked, onProgress } = handlersOf(options, onHandlerFailed)
+  const { maxEvents, onPlants } = plantsHandlerOf(options)
   const total = ends.reduce<number>((sum, end) => sum + end, 0)
-  const progress = createReplayProgress(total, progressEveryMs, onProgress)
+  const progress = createReplayProgress(total, progressEveryMs, onProgress && marking(onProgress))
   const isWanted = (partition: Partition, offset: Offset) => offset >= (start[partition] as Offset)
-  const fold = createReplayFold({ maxMib, maxEvents, isWanted, onPlants, onParked, signal })
+  const fold = createReplayFold({
+    ...{ maxMib, maxEvents, isWanted, signal },
+    onPlants: marking(onPlants),
+    onParked: onParked && marking(onParked),
+  })
   /** Records of all partitions are folded one delivery after another. */
   let queue = Promise.resolve()
 
@@ -89,27 +103,6 @@ async function run(options: CheckedReplayOptions, onHandlerFailed: (error: unkno
 }
 
 const rangeUpTo = (end: Offset): Range => ({ from: BEFORE_LOG, end })
-
-function handlersOf(options: CheckedReplayOptions, onFailed: (error: unknown) => void) {
-  const { onParked, onProgress } = options
-  const { maxEvents, onPlants } = plantsHandlerOf(options)
-  const reportingFailure =
-    <T>(handler: (argument: T) => unknown) =>
-    async (argument: T): Promise<void> => {
-      try {
-        await handler(argument)
-      } catch (error) {
-        onFailed(error)
-        throw error
-      }
-    }
-  return {
-    maxEvents,
-    onPlants: reportingFailure((events: PlantCreated[]) => onPlants(events)),
-    onParked: onParked && reportingFailure((record: ParkedRecord) => onParked(record)),
-    onProgress: onProgress && reportingFailure((progress: ReplayProgress) => onProgress(progress)),
-  }
-}
 
 /** Reports progress at most every `everyMs`, and at the end. Rejects with the error of `onProgress`. */
 function createReplayProgress(of: number, everyMs: number, onProgress?: (progress: ReplayProgress) => Promise<void>) {

@@ -1,12 +1,9 @@
-import type { Kafka } from '../../event-log/connection.ts'
 import type { TopicSettings } from '../../event-log/topic-configuration.ts'
 import type { PlantId } from '../../plant/plant.ts'
 import type { Claim, LogRecord } from '../../plant/plant-created.ts'
 import type { Offset, Partition } from '../../plant/position.ts'
 import type { Checkpoint } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
-import type { Log } from '../../runtime/log.ts'
-import type { Time } from '../../runtime/time.ts'
 
 /**
  * A consumer's store of the first claim of each id. Which claim is first depends on the log alone: a claim creates its
@@ -15,7 +12,7 @@ import type { Time } from '../../runtime/time.ts'
  */
 export type FirstClaims = {
   /** Opens the store for one topic. Throws a PreconditionError when it belongs to another topic or cannot be used. */
-  open(options: TopicSettings & { kafka: Kafka; log: Log; time: Time }): Promise<OpenFirstClaims>
+  open(log: TopicSettings): Promise<OpenFirstClaims>
 }
 
 export type OpenFirstClaims = {

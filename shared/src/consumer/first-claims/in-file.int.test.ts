@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
@@ -9,15 +9,12 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { DYING_BATCH, IN_FILE, longLog } from '../../../../tests/support/claim-file-log.ts'
 import { logs } from '../../../../tests/support/generated-logs.ts'
 import { expectSameAsModel, firstOffsets, jumps } from '../../../../tests/support/modelled-claims.ts'
-import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
-import { createKafka } from '../../event-log/connection.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
 import { offsetOf, type Partition } from '../../plant/position.ts'
-import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
+import { BEFORE_LOG, checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
-import { systemTime } from '../../runtime/time.ts'
 import { explain, inFile } from './in-file.ts'
 
 const PROCESS = fileURLToPath(new URL('../../../../tests/support/claim-file-process.ts', import.meta.url))
@@ -26,9 +23,7 @@ const RECORDS: LogRecord[] = [claimAt(0, 1n), claimAt(1, 2n), claimAt(2, 1n), cl
 const NEXT = checkpointAt(offsetOf(3), RECORDS)
 const FIRST = [RECORDS[0], RECORDS[1], RECORDS[3]]
 
-const kafka = createKafka(['localhost:1'], 'test', quietLog)
-const open = (path: string, settings = IN_FILE) =>
-  inFile(path).open({ ...settings, kafka, log: quietLog, time: systemTime })
+const open = (path: string, settings = IN_FILE) => inFile(path).open(settings)
 
 const newPath = () => join(temporaryFolder(), 'claims.db')
 
@@ -75,34 +70,6 @@ describe('first claims in a file', () => {
         await claims.close()
       }),
       { numRuns: 50 },
-    )
-  })
-
-  it('are the same when the file is replaced by an older copy and the rest is read again', async () => {
-    const path = newPath()
-    await fc.assert(
-      fc.asyncProperty(logs, fc.nat(9), async (log, keptAfter) => {
-        rmSync(path, { force: true })
-        const claims = await open(path)
-        await expectSameAsModel(claims, P, log.slice(0, keptAfter))
-        await claims.close()
-        copyFileSync(path, `${path}.kept`)
-        const later = await open(path)
-        await expectSameAsModel(later, P, log)
-        await later.close()
-        copyFileSync(`${path}.kept`, path)
-        const behind = await open(path)
-        const { offset } = (await behind.checkpointOf(P)) as Checkpoint
-        const first = firstOffsets(log)
-        for (const { records, next } of log.filter((batch) => batch.next.offset > offset)) {
-          const found = await behind.firstAmong(P, records, next)
-          expect(found.map((record) => record.offset)).toEqual(
-            records.filter(({ claim, offset: at }) => claim && first.get(claim.id) === at).map(({ offset: at }) => at),
-          )
-        }
-        await behind.close()
-      }),
-      { numRuns: 30 },
     )
   })
 
@@ -162,13 +129,6 @@ describe('first claims in a file', () => {
     await exited
     const claims = await open(path)
     expect(await claims.checkpointOf(P)).toEqual(NEXT)
-    await claims.close()
-  })
-
-  it('are rejected while this process already uses the file', async () => {
-    const path = await filled()
-    const claims = await open(path)
-    await expectRefused(open(path), /in use/)
     await claims.close()
   })
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { TopicSettings } from '../../event-log/topic-configuration.ts'
 import { type EventId, parseEventId } from '../../plant/event-id.ts'
 import type { PlantId } from '../../plant/plant.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
@@ -6,8 +7,6 @@ import { type Offset, offsetOf, type Partition } from '../../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { type FirstClaims, firstAmong, type OpenFirstClaims } from './first-claims.ts'
-
-export type ClaimFileSettings = { path: string; topic: string; partitions: number }
 
 /** 'Plnt': distinguishes files of first claims from other SQLite databases. */
 const APPLICATION_ID = 0x506c6e74
@@ -34,25 +33,18 @@ const REMEDIES: Record<number, string> = { [FULL]: 'free space on its disk', [IO
  * separate file on a local disk; it takes 15 to 25 bytes per plant. A lost or deleted file is rebuilt from the log. The
  * error for a file of another topic, a damaged file, or a file that is in use says what to do.
  */
-export function inFile(path: string): FirstClaims {
-  return {
-    async open({ topic, partitions }) {
-      // SQLite would create a temporary database.
-      if (path === '') throw new PreconditionError('inFile needs the path of a file')
-      return openClaimFile({ path, topic, partitions })
-    },
-  }
-}
+export const inFile = (path: string): FirstClaims => ({ open: (log) => openClaimFile(path, log) })
 
 /**
  * The first claims of a topic in a SQLite file that only this process may use. Records and the checkpoint after them
  * are written in one transaction, so that the process may be killed at any point; what is lost with a disk cache is
  * read again. Throws a PreconditionError for a file that cannot be used, and does not change it.
  */
-export async function openClaimFile(settings: ClaimFileSettings): Promise<OpenFirstClaims> {
+async function openClaimFile(path: string, log: TopicSettings): Promise<OpenFirstClaims> {
+  // SQLite would create a temporary database.
+  if (path === '') throw new PreconditionError('inFile needs the path of a file')
   // Imported only here: Node 24 prints a warning in each process that loads it.
   const { DatabaseSync } = await import('node:sqlite')
-  const { path } = settings
   const explained = <T>(use: () => T): T => {
     try {
       return use()
@@ -62,7 +54,7 @@ export async function openClaimFile(settings: ClaimFileSettings): Promise<OpenFi
   }
   const database = explained(() => new DatabaseSync(path))
   try {
-    explained(() => prepare(database, settings))
+    explained(() => prepare(database, path, log))
   } catch (error) {
     database.close()
     throw error
@@ -125,7 +117,7 @@ function inTransaction<T>(database: DatabaseSync, begin: string, work: () => T):
 }
 
 /** Locks the file for this process, checks it, and creates the schema in a new one. */
-function prepare(database: DatabaseSync, { path, topic, partitions }: ClaimFileSettings): void {
+function prepare(database: DatabaseSync, path: string, { topic, partitions }: TopicSettings): void {
   const pragma = (name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
   pragma('locking_mode = EXCLUSIVE')
   // Losing the last transactions in a crash of the machine is harmless: they are read again.

@@ -3,26 +3,20 @@ import { describe, expect, it } from 'vitest'
 import { logs } from '../../../../tests/support/generated-logs.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { expectSameAsModel, jumps } from '../../../../tests/support/modelled-claims.ts'
-import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
-import { createKafka } from '../../event-log/connection.ts'
 import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/position.ts'
 import { checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
-import { systemTime } from '../../runtime/time.ts'
 import { inMemory } from './in-memory.ts'
 
 const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]
-const surroundings = {
-  ...{ topic: 'plants', partitions: 2, log: quietLog, time: systemTime },
-  kafka: createKafka(['localhost:1'], 'test', quietLog),
-}
+const LOG = { topic: 'plants', partitions: 2 }
 
 describe('first claims in memory', () => {
   it('agree with a Map, also for repeated records', async () => {
     await fc.assert(
       fc.asyncProperty(logs, logs, jumps, async (log, other, again) => {
-        const claims = await inMemory().open(surroundings)
+        const claims = await inMemory().open(LOG)
         await expectSameAsModel(claims, P, log, again)
         await expectSameAsModel(claims, OTHER, other)
         expect(await claims.checkpointOf(P)).toEqual(log.at(-1)?.next ?? { offset: -1, eventId: '' })
@@ -30,13 +24,8 @@ describe('first claims in memory', () => {
     )
   })
 
-  it('start at the beginning of the log', async () => {
-    const claims = await inMemory().open(surroundings)
-    expect(await claims.checkpointOf(P)).toEqual({ offset: BEFORE_FIRST, eventId: '' })
-  })
-
   it('detect another log by the event at the checkpoint, or by an unknown claim before it', async () => {
-    const claims = await inMemory().open(surroundings)
+    const claims = await inMemory().open(LOG)
     const records = [claimAt(0, 1n), claimAt(1, 2n)]
     const next = checkpointAt(offsetOf(1), records)
     await claims.firstAmong(P, records, next)
@@ -55,7 +44,7 @@ describe('first claims in memory', () => {
   })
 
   it('end with an error that suggests a file when they exceed the limit', async () => {
-    const claims = await inMemory({ maxMib: 1 }).open(surroundings)
+    const claims = await inMemory({ maxMib: 1 }).open(LOG)
     const records = Array.from({ length: 60_000 }, (_, n) => claimAt(n, newPlant(BigInt(n)).id))
     const taking = claims.firstAmong(P, records, checkpointAt(offsetOf(59_999), records))
     await expect(taking).rejects.toThrow(/1 MiB: increase maxMib, or .*inFile\(path\)/)

@@ -1,23 +1,32 @@
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
 import java.io.IOException;
-import java.util.Base64;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 
-/** The lines of JSON that this program prints. Ids are text, because many JSON readers round an int64. */
+/** The lines of JSON that this program prints. */
 final class Json {
-  private static final ObjectMapper MAPPER = new ObjectMapper();
+  /** Ids are text, because many JSON readers round an int64. */
+  private static final ObjectMapper MAPPER =
+      JsonMapper.builder()
+          .addModule(new SimpleModule().addSerializer(long.class, ToStringSerializer.instance))
+          .defaultPropertyInclusion(JsonInclude.Value.ALL_NON_NULL)
+          .build();
 
   private Json() {}
 
   static ObjectNode creation(PlantRecord.Claim claim) {
-    ObjectNode line = MAPPER.createObjectNode().put("id", Long.toString(claim.id()));
-    if (claim instanceof PlantRecord.Readable readable) return putPlant(line, readable.plant());
-    return line.put("unreadable", true);
+    ObjectNode line = MAPPER.valueToTree(claim);
+    line.remove("eventId");
+    if (line.remove("reason") != null) line.put("unreadable", true);
+    return line;
   }
 
   static ObjectNode counts(Map<String, Integer> counts) {
@@ -28,38 +37,18 @@ final class Json {
   static ObjectNode corpus(String line, FirstWins firstWins) throws IOException {
     JsonNode stored = MAPPER.readTree(line);
     Headers headers = new RecordHeaders();
-    for (JsonNode header : stored.get("headers")) headers.add(header.get(0).textValue(), bytes(header.get(1)));
+    // The nodes are texts in base64, or null.
+    for (JsonNode header : stored.get("headers")) headers.add(header.get(0).textValue(), header.get(1).binaryValue());
+    byte[] key = stored.get("key").binaryValue();
+    byte[] value = stored.get("value").binaryValue();
     int partition = stored.get("partition").intValue();
-    int partitions = stored.get("partitions").intValue();
-    PlantRecord record =
-        PlantRecord.read(bytes(stored.get("key")), bytes(stored.get("value")), headers, partition, partitions);
-    ObjectNode result = MAPPER.createObjectNode();
-    result.set("read", read(record));
+    PlantRecord record = PlantRecord.read(key, value, headers, partition, stored.get("partitions").intValue());
+    ObjectNode read = MAPPER.valueToTree(record);
+    read.put("is", record.getClass().getSimpleName().toLowerCase(Locale.ROOT));
+    ObjectNode result = MAPPER.createObjectNode().set("read", read);
     if (record instanceof PlantRecord.Claim claim) {
       result.put("ruling", firstWins.rule(claim).name().toLowerCase(Locale.ROOT));
     }
     return result;
-  }
-
-  private static byte[] bytes(JsonNode base64) {
-    return base64.isNull() ? null : Base64.getDecoder().decode(base64.textValue());
-  }
-
-  private static ObjectNode read(PlantRecord record) {
-    ObjectNode json = MAPPER.createObjectNode();
-    if (record instanceof PlantRecord.Foreign foreign) {
-      return json.put("is", "foreign").put("reason", foreign.reason());
-    }
-    PlantRecord.Claim claim = (PlantRecord.Claim) record;
-    json.put("id", Long.toString(claim.id())).put("eventId", claim.eventId());
-    if (claim instanceof PlantRecord.Unreadable unreadable) {
-      return json.put("is", "unreadable").put("reason", unreadable.reason());
-    }
-    return putPlant(json.put("is", "readable"), ((PlantRecord.Readable) claim).plant());
-  }
-
-  private static ObjectNode putPlant(ObjectNode line, PlantRecord.Plant plant) {
-    line.put("name", plant.name());
-    return plant.tag() == null ? line : line.put("tag", plant.tag());
   }
 }

@@ -18,12 +18,10 @@ sealed interface PlantRecord {
     String eventId();
   }
 
-  record Readable(long id, String eventId, Plant plant) implements Claim {}
+  /** The tag is null if it is missing. */
+  record Readable(long id, String eventId, String name, String tag) implements Claim {}
 
   record Unreadable(long id, String eventId, String reason) implements Claim {}
-
-  /** The tag is null if it is missing. */
-  record Plant(String name, String tag) {}
 
   // Both with matches(), which compares the whole text, and [0-9]: Long.parseLong alone accepts "+7", "007" and the
   // digits of all scripts, UUID.fromString accepts "1-1-1-1-1".
@@ -46,9 +44,8 @@ sealed interface PlantRecord {
     if (!contentType.equals(Optional.of("application/json; version=1"))) {
       return new Unreadable(id, eventId, "unknownVersion");
     }
-    Optional<Plant> plant = Version1.read(value, Long.toString(id));
-    if (plant.isEmpty()) return new Unreadable(id, eventId, "unreadablePayload");
-    return new Readable(id, eventId, plant.get());
+    Optional<Readable> readable = Version1.read(id, eventId, value);
+    return readable.isPresent() ? readable.get() : new Unreadable(id, eventId, "unreadablePayload");
   }
 
   private static Optional<Long> idOf(byte[] key) {

@@ -38,17 +38,18 @@ final class Version1 {
 
   private Version1() {}
 
-  /** The plant in a payload, if the payload is readable and has this id. */
-  static Optional<PlantRecord.Plant> read(byte[] value, String id) {
+  /** A claim with the plant in its payload, if the payload is readable and has its id. */
+  static Optional<PlantRecord.Readable> read(long id, String eventId, byte[] value) {
     if (value == null) return Optional.empty();
     try {
       Map<String, Object> fields = fieldsOf(decode(value));
       boolean isPlant =
-          id.equals(fields.get("id"))
+          Long.toString(id).equals(fields.get("id"))
               && isText(fields.get("name"))
               && (!fields.containsKey("tag") || isText(fields.get("tag")));
       if (!isPlant) return Optional.empty();
-      return Optional.of(new PlantRecord.Plant((String) fields.get("name"), (String) fields.get("tag")));
+      String name = (String) fields.get("name");
+      return Optional.of(new PlantRecord.Readable(id, eventId, name, (String) fields.get("tag")));
     } catch (CharacterCodingException | JsonProcessingException noUtf8OrNoJson) {
       return Optional.empty();
     } catch (IOException error) {

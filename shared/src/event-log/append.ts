@@ -174,12 +174,12 @@ export function bytesOf({ key, value }: NewRecord): number {
 }
 
 /** Splits records into appends that a broker accepts, in their order. */
-export function appendsOf<R extends NewRecord>(records: readonly R[], maxBytes = MAX_APPEND_BYTES): R[][] {
+export function appendsOf<R extends NewRecord>(records: readonly R[]): R[][] {
   const appends: R[][] = []
-  let bytes = maxBytes
+  let bytes = MAX_APPEND_BYTES
   for (const record of records) {
     bytes += bytesOf(record)
-    if (bytes > maxBytes) {
+    if (bytes > MAX_APPEND_BYTES) {
       appends.push([])
       bytes = bytesOf(record)
     }

@@ -3,13 +3,14 @@ import type { ConsumerAsMember, Membership } from '../kafka-client/consumer-grou
 import { undecodableIn } from '../kafka-client/fetched-records.ts'
 import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
-import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
+import { after, FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { createBackOff } from '../runtime/retry.ts'
 import { delay } from '../runtime/time.ts'
 import { reasonOf, refusalOf } from './broker-errors.ts'
 import { createFetchPace, type FetchPace } from './fetch-pace.ts'
+import type { GroupOffset } from './groups.ts'
 import { assertSameTopic, type KnownEnds, SERVICE_REMEDY, type TopicId } from './log-identity.ts'
 import { createPartitionCursors, type PartitionCursorsOptions, type RecordSink } from './partition-cursors.ts'
 import { createThrottling } from './throttling.ts'
@@ -85,7 +86,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   let failure: string | undefined
   let groupId: string | undefined
   const backOff = createBackOff(RESTART)
-  const committed = new Map<Partition, { offset: Offset; metadata: string }>()
+  const committed = new Map<Partition, GroupOffset>()
   /** The highest end of each partition that was seen. */
   const knownEnds = new Map<Partition, Offset>()
   /** The partitions that are paused until their next seek. */
@@ -202,6 +203,12 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       isDone = true
       cancel()
     })
+  }
+
+  async function commit(offsets: readonly ({ partition: Partition } & GroupOffset)[]): Promise<void> {
+    await consumer.commitOffsets(
+      offsets.map(({ partition, next, metadata }) => ({ topic, partition, offset: String(next), metadata })),
+    )
   }
 
   function reportFailure(error: unknown, text: string): void {
@@ -333,26 +340,20 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     },
 
     /** Commits the next offsets of partitions to the group. Kafka rejects a commit of a member that left the group. */
-    async commit(offsets: readonly { partition: Partition; next: Offset; metadata: string }[]): Promise<void> {
-      await consumer.commitOffsets(
-        offsets.map(({ partition, next, metadata }) => ({ topic, partition, offset: String(next), metadata })),
-      )
-    },
+    commit,
 
     /** Commits what was read of each partition, and a batch that it cannot pass, for lag tools and the status. */
     async commitForLagTools(): Promise<void> {
       const undecodable = cursors.undecodable()
       const passed = [...(cursors.assigned() ?? [])].flatMap(([partition, checkpoint]) => {
-        const metadata = undecodableMetadata(undecodable.find((one) => one.partition === partition)?.offset)
-        const before = committed.get(partition) ?? { offset: BEFORE_FIRST, metadata: '' }
         if (checkpoint === undefined) return []
-        const { offset } = checkpoint
-        return offset > before.offset || metadata !== before.metadata ? [{ partition, offset, metadata }] : []
+        const metadata = undecodableMetadata(undecodable.find((one) => one.partition === partition)?.offset)
+        const next = after(checkpoint.offset)
+        const before = committed.get(partition) ?? { next: FIRST, metadata: '' }
+        return next > before.next || metadata !== before.metadata ? [{ partition, next, metadata }] : []
       })
       if (passed.length === 0) return
-      await consumer.commitOffsets(
-        passed.map(({ offset, ...others }) => ({ topic, ...others, offset: String(after(offset)) })),
-      )
+      await commit(passed)
       for (const { partition, ...one } of passed) committed.set(partition, one)
     },
 

@@ -54,7 +54,7 @@ type Connection = {
 }
 
 /** In whole milliseconds, like the times of requests: a connection is never later than its first request. */
-const monotonicNow = () => Math.trunc(performance.timeOrigin + performance.now())
+export const monotonicNow = () => Math.trunc(performance.timeOrigin + performance.now())
 
 /**
  * Connections whose attempts to connect are limited as a whole, that end at once when the broker does not respond, and

@@ -4,7 +4,7 @@ import { dirname, join, sep } from 'node:path'
 import { compileFunction } from 'node:vm'
 import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
-import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
+import { boundedConnections, boundedPools, monotonicNow, withClosedPools, withFreshVersions } from './connections.ts'
 import { consumersAsMember, correctedRunners, groupsWithLiveBrokers } from './consumer-group.ts'
 import { decompressMessage } from './decompress.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
@@ -112,7 +112,7 @@ export function createPrivateKafkajs(version = VERSION, globals: Readonly<Record
  * hour, and its group expels it; when it is set forward, all requests in flight time out. This `now` does not jump.
  */
 class MonotonicDate extends Date {
-  static override now = () => Math.trunc(performance.timeOrigin + performance.now())
+  static override now = monotonicNow
 }
 
 type RequestQueue = {

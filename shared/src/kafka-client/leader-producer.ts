@@ -1,14 +1,13 @@
 import type { Producer } from 'kafkajs'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { type MetadataDefinition, takeMetadataAsTheyAre } from './leaderless.ts'
-import { type AskedPool, askReplicas, isNewer, type Metadata } from './newest-leaders.ts'
+import { type AskedPool, askReplicas, isNewer, type Metadata, type Partition } from './newest-leaders.ts'
 import type { ProduceOptions } from './produce-request.ts'
-import type { RequestDefinition, TopicId } from './topic-ids.ts'
+import type { Call, RequestDefinition, TopicId } from './topic-ids.ts'
 
 /** Names a connection to a broker. A broker handles the requests of one connection one after the other. */
 export type Channel = 'healthy' | 'suspect'
 
-type Call = ReturnType<ReturnType<RequestDefinition<unknown>['protocol']>>
 type Address = { host: string; port: number; rack?: string | null }
 type Connection = { drop(error: Error): void }
 type ConnectionPool = Address & { pool: readonly Connection[]; send(call: Call): Promise<unknown> }
@@ -84,28 +83,14 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
   cluster.targetTopics.add(topic)
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
   const addresses = new Map<number, Address>()
-  const leaders = new Map<number, Metadata['topicMetadata'][number]['partitionMetadata'][number]>()
+  const leaders = new Map<number, Partition>()
   /** A quota of Kafka delays the next request to a broker until then. */
   let heldBackUntil = 0
 
-  const partitionsIn = ({ topicMetadata }: Metadata) =>
-    topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
-
-  /** Forgets no newer leader: a broker that has lost its controllers, but not its clients, still names itself. */
-  function learn(found: Metadata): void {
-    for (const partition of partitionsIn(found)) {
-      const known = leaders.get(partition.partitionId)
-      if (known !== undefined && isNewer(known, partition)) continue
-      leaders.set(partition.partitionId, partition)
-    }
-    for (const { nodeId, ...address } of found.brokers) addresses.set(nodeId, address)
-  }
-
-  /** Takes only newer leaders: any other broker may be the one that has lost its controllers. */
-  function learnNewer(found: Metadata): void {
-    for (const partition of partitionsIn(found)) {
-      const known = leaders.get(partition.partitionId)
-      if (known === undefined || !isNewer(partition, known)) continue
+  function learn(found: Metadata, isTaken: (theirs: Partition, known?: Partition) => boolean): void {
+    const { partitionMetadata = [] } = found.topicMetadata.find((each) => each.topic === topic) ?? {}
+    for (const partition of partitionMetadata) {
+      if (!isTaken(partition, leaders.get(partition.partitionId))) continue
       leaders.set(partition.partitionId, partition)
       const address = found.brokers.find(({ nodeId }) => nodeId === partition.leader)
       if (address !== undefined) addresses.set(partition.leader, address)
@@ -113,7 +98,8 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
   }
 
   const askOthers = singleFlight(async () => {
-    if (brokerPool.metadata !== null) await askReplicas(brokerPool, brokerPool.metadata, learnNewer)
+    if (brokerPool.metadata !== null)
+      await askReplicas(brokerPool, brokerPool.metadata, (found) => learn(found, isNewerOne))
   })
 
   /** The broker at its newest address, with a connection for this channel alone. */
@@ -178,7 +164,7 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
     async refresh(): Promise<void> {
       const isFirst = leaders.size === 0
       await cluster.refreshMetadata()
-      if (brokerPool.metadata !== null) learn(brokerPool.metadata)
+      if (brokerPool.metadata !== null) learn(brokerPool.metadata, isNotOlder)
       if (!isFirst) void askOthers()
     },
 
@@ -205,6 +191,11 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
     },
   }
 }
+
+/** A broker that has lost its controllers, but not its clients, still names itself. */
+const isNotOlder = (theirs: Partition, known?: Partition) => known === undefined || !isNewer(known, theirs)
+/** For other replicas: any of them may be such a broker. */
+const isNewerOne = (theirs: Partition, known?: Partition) => known !== undefined && isNewer(theirs, known)
 
 function drop({ connectionPool }: Broker, error: Error): void {
   for (const connection of connectionPool.pool) connection.drop(error)

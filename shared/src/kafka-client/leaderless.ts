@@ -1,4 +1,5 @@
-import type { RequestDefinition } from './topic-ids.ts'
+import type { Metadata } from './newest-leaders.ts'
+import type { Call, RequestDefinition } from './topic-ids.ts'
 
 // kafkajs takes metadata as an error as long as any partition has no leader: one such partition then stops the readers
 // and writers of all others. And its offsets of a topic are an error as long as any leader cannot be reached.
@@ -12,9 +13,6 @@ const AGAIN_AFTER_MS = 500
 /** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
 
-type Call = ReturnType<ReturnType<RequestDefinition<unknown>['protocol']>>
-type TopicMetadata = { topic: string; partitionMetadata: readonly { partitionId: number; leader: number }[] }
-export type Metadata = { topicMetadata: readonly TopicMetadata[] }
 export type MetadataDefinition = RequestDefinition<{ topics: readonly string[]; allowAutoTopicCreation: boolean }>
 type Broker = {
   connectionPool: { send(call: Call): Promise<unknown> }
@@ -39,19 +37,15 @@ export function isNotConnected(error: Error): boolean {
 const isUnreachable = (error: Error) => isNotConnected(error) || NO_RESPONSE.test(error.name)
 
 /** Rejects with the error of a topic, if any; those of partitions only say that a partition has no leader. */
-async function requestMetadata<M extends Metadata>(
-  broker: Broker,
-  definition: MetadataDefinition,
-  topics: readonly string[],
-): Promise<M> {
+async function requestMetadata(broker: Broker, definition: MetadataDefinition, topics: readonly string[]) {
   const call = broker.lookupRequest(METADATA, definition)({ topics, allowAutoTopicCreation: false })
   const parse = async (decoded: unknown) => {
-    const metadata = decoded as M
+    const metadata = decoded as Metadata
     const topicMetadata = metadata.topicMetadata.map((each) => ({ ...each, partitionMetadata: [] }))
     await call.response.parse({ ...metadata, topicMetadata })
     return metadata
   }
-  return (await broker.connectionPool.send({ ...call, response: { ...call.response, parse } })) as M
+  return broker.connectionPool.send({ ...call, response: { ...call.response, parse } })
 }
 
 /** Makes a client take metadata as they are while `isAllowed` returns true. */

@@ -3,7 +3,7 @@ import { within } from '../runtime/time.ts'
 /** A broker that takes longer is left out. */
 const ASK_WITHIN_MS = 2_000
 
-type Partition = {
+export type Partition = {
   partitionId: number
   leader: number
   replicas: readonly number[]

@@ -37,7 +37,7 @@ export const bytesOfTopicId = (id: TopicId): Buffer => Buffer.from(id, 'base64ur
 export const readTopicId = (reader: ByteReader): TopicId | undefined => topicIdOf(reader.bytes(TOPIC_ID_BYTES))
 
 /** One version of a request, as kafkajs defines it. */
-type Call = {
+export type Call = {
   request: { apiVersion: number; encode(): Promise<object> }
   response: { decode(bytes: Buffer): Promise<unknown>; parse(decoded: unknown): Promise<unknown> }
 }

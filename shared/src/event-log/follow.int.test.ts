@@ -47,16 +47,6 @@ describe('following a log', () => {
     expect(followed.halts).toEqual([])
   })
 
-  it('continues after a checkpoint', async () => {
-    const topic = await openTopic()
-    const records = await topic.append(10)
-    const checkpoint: Checkpoint = { offset: offsetOf(6), eventId: eventIdOf(records[6]) }
-    const followed = followLog(topic, {}, new Map([[P, checkpoint]]))
-    await followed.untilAtEnd()
-    expect(followed.offsetsOf(P)).toEqual([7, 8, 9])
-    expect(followed.delivered.find(({ records }) => records.length > 0)?.from).toEqual(checkpoint)
-  })
-
   it('seeks to the checkpoint that the sink returns, backward or forward', async () => {
     const topic = await openTopic()
     const records = await topic.append(10)
@@ -137,14 +127,6 @@ describe('following halts', () => {
         'delete the keys of this topic in Redis: they are rebuilt from the log',
     )
     expect(followed.delivered).toEqual([])
-  })
-
-  it('when the sink throws a PreconditionError', async () => {
-    const topic = await openTopic()
-    await topic.append(1)
-    const failure = new PreconditionError('a wrong setting')
-    const followed = followLog(topic, { onRecords: () => Promise.reject(failure) })
-    await vi.waitFor(() => expect(followed.halts).toEqual([failure]), WAIT_MS)
   })
 })
 

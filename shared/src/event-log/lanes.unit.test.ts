@@ -147,14 +147,6 @@ describe('lanes', () => {
     )
   })
 
-  it('a leader that does not respond delays only its partitions', async () => {
-    const lanes = openLanes()
-    await lanes.appendTo(P)
-    const [other] = await lanes.appendTo(R)
-    await last(lanes).answer([appendedAt(3)])
-    expect(other?.result()).toEqual({ is: 'appended', offset: 3 })
-  })
-
   it('a partition whose attempt failed leaves the lane of the healthy ones until it succeeds', async () => {
     const lanes = openLanes()
     await lanes.appendTo(P, Q)

@@ -95,17 +95,6 @@ describe('replaying a log', () => {
     expect(reached.get(third)?.offset).toBe(end - 1)
   })
 
-  it('ends at once when its ranges are empty', async () => {
-    const { topic, ends } = await openLog(1)
-    const ranges = new Map(
-      allPartitions(PARTITIONS).map((p): [Partition, Range] => {
-        const offset = offsetOf((ends[p] as Offset) - 1)
-        return [p, { from: { offset, eventId: '' }, end: ends[p] as Offset }]
-      }),
-    )
-    expect((await read({ topic, ranges })).offsets.size).toBe(0)
-  })
-
   it('deletes its group', async () => {
     const { topic, ends } = await openLog(10)
     await read({ topic, ranges: wholeLog(ends) })

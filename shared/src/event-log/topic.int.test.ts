@@ -12,7 +12,6 @@ import {
 import { PreconditionError } from '../runtime/failures.ts'
 import { createKafka, withAdmin } from './connection.ts'
 import { checkTopic, createTopic } from './topic.ts'
-import { readConfiguration } from './topic-configuration.ts'
 
 const PARTITIONS = 3
 
@@ -30,11 +29,6 @@ describe('a topic created here', () => {
       expect.stringMatching(/it was created with 1 replica, .*; use 3 in production/),
       expect.stringMatching(/min\.insync\.replicas is 1: set it to 2 in production/),
     ])
-  })
-
-  it('retains its events for ever', async () => {
-    const { kafka, topic } = await openTopic()
-    expect(Object.fromEntries((await readConfiguration(kafka, topic)) ?? [])).toMatchObject(KEPT)
   })
 
   it('is not created again', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type AbortedTransaction, type FetchedMessage, keepCommitted } from './fetched-records.ts'
 
 const COMMIT_MARKER = Buffer.from([0, 0, 0, 1])
@@ -43,18 +43,16 @@ function play(played: readonly Step[]) {
   return { messages, aborted, committed }
 }
 
-describe('committed records', () => {
-  it('are kept, and aborted records dropped, however transactions overlap and wherever the fetch starts', () => {
-    fc.assert(
-      fc.property(steps, fc.nat(40), (played, from) => {
-        const { messages, aborted, committed } = play(played)
-        const fetched = messages.slice(from)
-        // A broker lists only the transactions that reach into the fetched range.
-        const abortedTransactions = aborted.filter(({ marker }) => marker >= from)
-        const kept = keepCommitted({ messages: fetched, abortedTransactions })
-        const offsets = kept.filter(({ isControlRecord }) => !isControlRecord).map(({ offset }) => Number(offset))
-        expect(offsets).toEqual(committed.filter((offset) => offset >= from).sort((a, b) => a - b))
-      }),
-    )
-  })
+it('committed records are kept, and aborted ones dropped, however transactions overlap and wherever the fetch starts', () => {
+  fc.assert(
+    fc.property(steps, fc.nat(40), (played, from) => {
+      const { messages, aborted, committed } = play(played)
+      const fetched = messages.slice(from)
+      // A broker lists only the transactions that reach into the fetched range.
+      const abortedTransactions = aborted.filter(({ marker }) => marker >= from)
+      const kept = keepCommitted({ messages: fetched, abortedTransactions })
+      const offsets = kept.filter(({ isControlRecord }) => !isControlRecord).map(({ offset }) => Number(offset))
+      expect(offsets).toEqual(committed.filter((offset) => offset >= from).sort((a, b) => a - b))
+    }),
+  )
 })

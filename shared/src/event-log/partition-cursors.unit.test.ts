@@ -7,8 +7,9 @@ import type { EventId } from '../plant/event-id.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint, Delivery } from '../protocol/checkpoint.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
-import { systemTime } from '../runtime/time.ts'
+import { systemTime, type Time } from '../runtime/time.ts'
 import { createPartitionCursors, type RecordSink } from './partition-cursors.ts'
 
 const [P, Q] = [0 as Partition, 1 as Partition]
@@ -25,11 +26,11 @@ function deliveryOf(requested: number, last: number): Delivery {
   return { requested: requested as Offset, last: last as Offset, end: (last + 1) as Offset, records }
 }
 
-type Opened = Partial<RecordSink> & { ends?: () => readonly (Offset | undefined)[]; log?: Log }
+type Opened = Partial<RecordSink> & { ends?: () => readonly (Offset | undefined)[]; log?: Log; time?: Time }
 const ENDS = [100, 100] as Offset[]
 
 /** The cursors of these partitions, at offset 4 unless `checkpointOf` says otherwise, and where they were sought to. */
-function openCursors(partitions: number, { ends = () => ENDS, log = quietLog, ...sink }: Opened) {
+function openCursors(partitions: number, { ends = () => ENDS, log = quietLog, time = systemTime, ...sink }: Opened) {
   const sought: [Partition, Offset][] = []
   const halts: Error[] = []
   const defaults: Omit<RecordSink, 'onHalt'> = {
@@ -39,7 +40,7 @@ function openCursors(partitions: number, { ends = () => ENDS, log = quietLog, ..
   const cursors = createPartitionCursors(
     { ...defaults, ...sink, onHalt: (error) => halts.push(error) },
     { pause() {}, seek: (...to) => sought.push(to), ends: async () => ends() },
-    { partitions, time: systemTime, log },
+    { partitions, time, log },
   )
   cursors.assign(allPartitions(partitions))
   return { ...cursors, sought, halts }
@@ -121,6 +122,40 @@ it.each([
   ])
   expect(await deliver({ ...deliveryOf(4, 9), records: [event, claimAt(9)] })).toBe(9)
   expect([undecodable(), halts]).toEqual([[], []])
+})
+
+it('a sink that throws a PreconditionError halts the reader', async () => {
+  const failure = new PreconditionError('a wrong setting')
+  const { deliver, halts } = await openCursor({ onRecords: () => Promise.reject(failure) })
+  await deliver(deliveryOf(5, 9))
+  expect(halts).toEqual([failure])
+})
+
+it('a sink that fails is called again after growing waits, and delays no other partition', async () => {
+  const waits: number[] = []
+  const warn = ({ retryInMs }: { retryInMs: number }) => void waits.push(retryInMs)
+  let isFailing = true
+  const { deliver, problems, sought, halts } = openCursors(2, {
+    async onRecords(partition, _records, next) {
+      if (partition === P && isFailing) throw new Error('not now')
+      return next
+    },
+    log: { ...quietLog, warn } as unknown as Log,
+    time: { ...systemTime, after: (_ms, callback) => systemTime.after(0, callback) },
+  })
+  await eventually(() => expect(sought).toHaveLength(2))
+  for (const seeks of [3, 4, 5]) {
+    expect(await deliver(P, () => deliveryOf(5, 9))).toBe(4)
+    await eventually(() => expect(sought).toHaveLength(seeks))
+  }
+  expect(problems()).toEqual(['partition 0: records are not applied: not now'])
+  expect(await deliver(Q, () => deliveryOf(5, 9))).toBe(9)
+  isFailing = false
+  expect(await deliver(P, () => deliveryOf(5, 9))).toBe(9)
+  expect(problems()).toEqual([])
+  isFailing = true
+  await deliver(P, () => deliveryOf(10, 11))
+  expect([waits, halts]).toEqual([[250, 500, 1_000, 250], []])
 })
 
 it('a partition whose checkpoint cannot be loaded delays no other, and starts when it can', async () => {

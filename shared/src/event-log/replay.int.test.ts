@@ -49,16 +49,6 @@ async function read({ topic, ...options }: { topic: TestTopic; ranges: Map<Parti
 const span = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => from + n)
 
 describe('replaying a log', () => {
-  it('reads each record once and in the order of its partition, and ends', async () => {
-    const { topic, ends } = await openLog(500)
-    const { offsets, records, reached } = await read({ topic, ranges: wholeLog(ends) })
-    for (const partition of allPartitions(PARTITIONS)) {
-      const end = ends[partition] as Offset
-      expect(offsets.get(partition)).toEqual(span(0, end))
-      expect(reached.get(partition)).toEqual(checkpointAt(offsetOf(end - 1), records.get(partition) ?? []))
-    }
-  })
-
   it('ends at a batch that cannot be decoded, unless that is outside of its ranges', async () => {
     const { topic, ends } = await openLog(20)
     await keepCompression(topic)
@@ -72,27 +62,20 @@ describe('replaying a log', () => {
     )
   })
 
-  it('reads only the given ranges of the given partitions', async () => {
-    const { topic, ends } = await openLog(300)
+  it('reads each record of the given ranges once, in the order of its partition, and ends', async () => {
+    const { topic, ends } = await openLog(500)
     const [first, , third] = allPartitions(PARTITIONS) as [Partition, Partition, Partition]
     const end = offsetOf((ends[third] as Offset) - 5)
-    const { offsets, reached } = await read({
+    const { offsets, records, reached } = await read({
       topic,
       ranges: new Map([
         [first, { from: { offset: offsetOf(9), eventId: '' }, end: offsetOf(11) }],
         [third, { from: BEFORE_LOG, end }],
       ]),
     })
-    expect(offsets).toEqual(
-      new Map(
-        [
-          [first, [10]],
-          [third, span(0, end)],
-        ].map(([p, o]) => [p as Partition, o]),
-      ),
-    )
+    expect([offsets.size, offsets.get(first), offsets.get(third)]).toEqual([2, [10], span(0, end)])
     expect(reached.get(first)?.offset).toBe(10)
-    expect(reached.get(third)?.offset).toBe(end - 1)
+    expect(reached.get(third)).toEqual(checkpointAt(offsetOf(end - 1), records.get(third) ?? []))
   })
 
   it('deletes its group', async () => {

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
-import { kafkajs, kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
-import type { ConsumerByTopicId, TopicId } from '@plant-store/shared/kafka-client/topic-ids.ts'
+import { type ExtendedConsumer, kafkajs, kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
+import type { TopicId } from '@plant-store/shared/kafka-client/topic-ids.ts'
 import type { Cluster, Kafka } from 'kafkajs'
 import { onTestFinished } from 'vitest'
 import { listen } from './listen.ts'
@@ -143,7 +143,7 @@ export async function openCluster(kafka: Kafka, topicId?: TopicId): Promise<Clus
         return kafkajs.PartitionAssigners.roundRobin(parts)
       },
     ],
-  }) as ConsumerByTopicId
+  }) as ExtendedConsumer
   onTestFinished(() => consumer.disconnect())
   consumer.byTopicId(() => topicId)
   const cluster = await opened.promise

@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs'
-import { kafkajs, kafkajsModule } from '../kafka-client/kafkajs.ts'
-import { type Channel, NotSent, type Produced, type ProducerWithLeaders } from '../kafka-client/leader-producer.ts'
+import { type ExtendedProducer, kafkajs, kafkajsModule } from '../kafka-client/kafkajs.ts'
+import { type Channel, NotSent, type Produced } from '../kafka-client/leader-producer.ts'
 import { errorKnownToKafkajs, type TopicId } from '../kafka-client/topic-ids.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
@@ -50,7 +50,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     allowAutoTopicCreation: false,
     maxInFlightRequests: 1,
     createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-  }) as ProducerWithLeaders
+  }) as ExtendedProducer
   const leaders = producer.leadersOf(topic)
   /** The reason why the newest request of metadata failed; undefined after a success. */
   let problem: Refusal | undefined

@@ -1,9 +1,9 @@
 import type { Kafka } from 'kafkajs'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
-import type { Produced, ProducerWithLeaders } from '../kafka-client/leader-producer.ts'
+import { type ExtendedProducer, kafkajs } from '../kafka-client/kafkajs.ts'
+import type { Produced } from '../kafka-client/leader-producer.ts'
 import type { Message } from '../kafka-client/produce-request.ts'
 import type { TopicId } from '../kafka-client/topic-ids.ts'
-import type { ProducerIdentity, ProducerWithTransactions } from '../kafka-client/transactions.ts'
+import type { ProducerIdentity } from '../kafka-client/transactions.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { retry } from '../runtime/retry.ts'
@@ -40,7 +40,7 @@ export async function openExactWriter(kafka: Kafka, topic: string, topicId: Topi
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
     createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-  }) as unknown as ProducerWithLeaders & ProducerWithTransactions
+  }) as ExtendedProducer
   const leaders = producer.leadersOf(topic)
   const transactions = producer.transactionsOf(topic)
   const sequences = new Map<string, number>()

@@ -1,7 +1,7 @@
 import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
-import type { ConsumerAsMember, Membership } from '../kafka-client/consumer-group.ts'
+import type { Membership } from '../kafka-client/consumer-group.ts'
 import { undecodableIn } from '../kafka-client/fetched-records.ts'
-import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
+import type { ExtendedConsumer } from '../kafka-client/kafkajs.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { after, FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
@@ -78,7 +78,7 @@ export type Follower = ReturnType<typeof createFollower>
 export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const { kafka, topic, partitions, log, time, only, read, remedy = SERVICE_REMEDY } = options
   const readEnds = options.ends ?? (() => checkLedPartitions(kafka, { topic, partitions }))
-  let consumer: ConsumerByTopicId & ConsumerAsMember
+  let consumer: ExtendedConsumer
   const membership: Membership = {}
   let { topicId } = options
   let running: Promise<void> | undefined
@@ -235,7 +235,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       readUncommitted: false,
       // `run` below starts a new consumer.
       retry: { restartOnFailure: async () => false },
-    }) as ConsumerByTopicId & ConsumerAsMember
+    }) as ExtendedConsumer
     consumer.byTopicId(() => topicId)
     consumer.asMember(membership)
     throttling.watch(consumer)

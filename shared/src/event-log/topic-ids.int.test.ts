@@ -5,8 +5,8 @@ import { asKafkajs } from '../../../tests/support/as-kafkajs.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { openTransactional } from '../../../tests/support/other-producers.ts'
-import { createPrivateKafkajs, kafkajs } from '../kafka-client/kafkajs.ts'
-import type { ConsumerByTopicId, TopicId } from '../kafka-client/topic-ids.ts'
+import { createPrivateKafkajs, type ExtendedConsumer, kafkajs } from '../kafka-client/kafkajs.ts'
+import type { TopicId } from '../kafka-client/topic-ids.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
@@ -48,7 +48,7 @@ async function openBroker({ Kafka, PartitionAssigners, logLevel }: typeof kafkaj
   await cluster.refreshMetadata()
   return {
     broker: (await cluster.findControllerBroker()) as unknown as Broker,
-    consumer: consumer as ConsumerByTopicId,
+    consumer: consumer as ExtendedConsumer,
     versions,
   }
 }

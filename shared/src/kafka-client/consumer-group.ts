@@ -3,21 +3,7 @@ import { isNotConnected } from './leaderless.ts'
 
 /** The member of a group that one consumer has been and the next one becomes. */
 export type Membership = { groupId?: string; memberId?: string | null }
-export type ConsumerAsMember = {
-  /** Before `run`. */
-  asMember(membership: Membership): void
-}
-type MemberCluster = { membership?: Membership }
-
-export function consumersAsMember<C extends object, P extends { cluster: object }>(createConsumer: (parts: P) => C) {
-  return (parts: P): C & ConsumerAsMember => ({
-    ...createConsumer(parts),
-    asMember(membership) {
-      const cluster: MemberCluster = parts.cluster
-      cluster.membership = membership
-    },
-  })
-}
+export type MemberCluster = { membership?: Membership }
 
 /** It has a topic and a partition if it is of one, and the address of a broker that could not be connected to. */
 type FetchError = Error & { topic?: string; partition?: number; broker?: string }

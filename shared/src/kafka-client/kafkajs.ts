@@ -2,20 +2,25 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import { compileFunction } from 'node:vm'
-import type { Admin } from 'kafkajs'
+import type { Admin, Consumer, Producer } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, monotonicNow, withClosedPools, withFreshVersions } from './connections.ts'
-import { consumersAsMember, correctedRunners, groupsWithLiveBrokers } from './consumer-group.ts'
+import { correctedRunners, groupsWithLiveBrokers, type MemberCluster, type Membership } from './consumer-group.ts'
 import { decompressMessage } from './decompress.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
-import { producersWithLeaders } from './leader-producer.ts'
-import { consumersOfLedPartitions, type MetadataDefinition, readLedPartitions } from './leaderless.ts'
+import {
+  createLeaderProducer,
+  type LeaderProducer,
+  type ProducerCluster,
+  type RequestDefinitions,
+} from './leader-producer.ts'
+import { type MetadataDefinition, readLedPartitions } from './leaderless.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
 import { type AskedPool, useNewestLeaders } from './newest-leaders.ts'
 import { produceByTopicId, produceRequests } from './produce-request.ts'
-import { consumersByTopicId, fetchByTopicId } from './topic-ids.ts'
-import { producersWithTransactions } from './transactions.ts'
+import { type BrokerMaker, fetchByTopicId, fetchWithTopicIds, type LookUpTopicId } from './topic-ids.ts'
+import { createTransactions, type TransactionCluster, type Transactions } from './transactions.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
 
@@ -172,10 +177,9 @@ function withoutNegativeLengths(readBytes: (this: KafkaDecoder, length: number) 
   }
 }
 
-type Offsets = Pick<Admin, 'fetchTopicOffsets'>
-type MoreOfAdmin = {
+export type ExtendedAdmin = Admin & {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
-  fetchWrittenOffsets: Offsets['fetchTopicOffsets']
+  fetchWrittenOffsets: Admin['fetchTopicOffsets']
   /**
    * From now on partitions without a leader are no error: their offsets are left out, and their leader is -1. Left out,
    * too, are those of leaders that do not respond.
@@ -188,10 +192,10 @@ type MoreOfAdmin = {
   /** Commits offsets for a group, with their metadata. Rejects when the group has members. */
   commitOffsets(groupId: string, topic: string, partitions: readonly CommittedOffset[]): Promise<void>
 }
-export type ExtendedAdmin = Admin & MoreOfAdmin
 type CommittedOffset = { partition: number; offset: string; metadata: string }
+type LedCluster = Parameters<typeof readLedPartitions>[0]
 type AdminParts = {
-  cluster: Parameters<typeof readLedPartitions>[0] & {
+  cluster: LedCluster & {
     isolationLevel?: number
     findGroupCoordinator(wanted: { groupId: string }): Promise<{ offsetCommit(call: object): Promise<unknown> }>
     brokerPool: AskedPool & { withBroker<T>(use: (parts: { broker: ConnectedBroker }) => Promise<T>): Promise<T> }
@@ -205,8 +209,8 @@ const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
  * Only consumers of kafkajs can read uncommitted records, and these do not return offsets. Its `setOffsets` commits no
  * metadata, and it keeps the versions of the brokers to itself.
  */
-function extendedAdmins<A extends Offsets>(createAdmin: (parts: AdminParts) => A, metadata: MetadataDefinition) {
-  return (parts: AdminParts): A & MoreOfAdmin => {
+function extendedAdmins(createAdmin: (parts: AdminParts) => Admin, metadata: MetadataDefinition) {
+  return (parts: AdminParts): ExtendedAdmin => {
     let isAllowed = false
     const unreachable = new Map<number | undefined, Error>()
     readLedPartitions(parts.cluster, metadata, { isAllowed: () => isAllowed, unreachable })
@@ -238,6 +242,48 @@ function extendedAdmins<A extends Offsets>(createAdmin: (parts: AdminParts) => A
       },
     }
   }
+}
+
+export type ExtendedConsumer = Consumer & {
+  /** Each fetch from now on uses the id that this function returns at that time, or the name while it returns none. */
+  byTopicId(topicIdOf: LookUpTopicId): void
+  /** Before `run`. */
+  asMember(membership: Membership): void
+}
+type ConsumerParts = { cluster: LedCluster & MemberCluster & { brokerPool: BrokerMaker } }
+/** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
+const FIRST_OFFSET = '0'
+
+function extendedConsumers(createConsumer: (parts: ConsumerParts) => Consumer, metadata: MetadataDefinition) {
+  return (parts: ConsumerParts): ExtendedConsumer => {
+    const { cluster } = parts
+    let lookUp: LookUpTopicId = () => undefined
+    readLedPartitions(cluster, metadata, { unknownOffset: FIRST_OFFSET })
+    fetchWithTopicIds(cluster.brokerPool, (topic) => lookUp(topic))
+    return {
+      ...createConsumer(parts),
+      byTopicId(topicIdOf) {
+        lookUp = topicIdOf
+      },
+      asMember(membership) {
+        cluster.membership = membership
+      },
+    }
+  }
+}
+
+export type ExtendedProducer = Producer & {
+  leadersOf(topic: string): LeaderProducer
+  transactionsOf(topic: string): Transactions
+}
+type ProducerParts = { cluster: ProducerCluster & TransactionCluster }
+
+function extendedProducers(createProducer: (parts: ProducerParts) => Producer, definitions: RequestDefinitions) {
+  return (parts: ProducerParts): ExtendedProducer => ({
+    ...createProducer(parts),
+    leadersOf: (topic) => createLeaderProducer(parts.cluster, definitions, topic),
+    transactionsOf: (topic) => createTransactions(parts.cluster, topic),
+  })
 }
 
 const modules = createPrivateKafkajs(VERSION, { Date: MonotonicDate })
@@ -272,12 +318,8 @@ function load(): typeof import('kafkajs') {
   correct('src/consumer/consumerGroup.js', groupsWithLiveBrokers)
   correct('src/consumer/runner.js', correctedRunners)
   correct('src/admin/index.js', (original) => extendedAdmins(original, metadata))
-  correct('src/consumer/index.js', (original) =>
-    consumersOfLedPartitions(consumersAsMember(consumersByTopicId(original)), metadata),
-  )
-  correct('src/producer/index.js', (original) =>
-    producersWithTransactions(producersWithLeaders(original, { produce, metadata })),
-  )
+  correct('src/consumer/index.js', (original) => extendedConsumers(original, metadata))
+  correct('src/producer/index.js', (original) => extendedProducers(original, { produce, metadata }))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   modules.loadAll()
   const { GZIP, Snappy, LZ4, ZSTD } = loaded.CompressionTypes

@@ -1,4 +1,3 @@
-import type { Producer } from 'kafkajs'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { type MetadataDefinition, takeMetadataAsTheyAre } from './leaderless.ts'
 import { type AskedPool, askReplicas, isNewer, type Metadata, type Partition } from './newest-leaders.ts'
@@ -21,7 +20,7 @@ type Broker = {
 }
 type BrokerOptions = { connectionPool: ConnectionPool; nodeId?: number; logger: unknown }
 /** The part of a client of kafkajs that is used here. */
-type Cluster = {
+export type ProducerCluster = {
   rootLogger: unknown
   targetTopics: Set<string>
   connectionPoolBuilder: { build(address: Address): Promise<ConnectionPool> }
@@ -32,7 +31,6 @@ type Cluster = {
   disconnect(): Promise<void>
   refreshMetadata(): Promise<void>
 }
-type ClientParts = { cluster: Cluster }
 
 /** The result of one partition of a produce request. `baseOffset` is -1 unless the leader has written the records. */
 export type Produced = { partition: number; errorCode: number; baseOffset: string; topicId?: TopicId }
@@ -53,21 +51,10 @@ const PRODUCE = 0
 
 /** Produces to the leaders of one topic, over separate connections. */
 export type LeaderProducer = ReturnType<typeof createLeaderProducer>
-export type ProducerWithLeaders = Producer & { leadersOf(topic: string): LeaderProducer }
 
 export type RequestDefinitions = {
   produce: RequestDefinition<ProduceOptions>
   metadata: MetadataDefinition
-}
-
-export function producersWithLeaders<P extends object>(
-  createProducer: (parts: ClientParts) => P,
-  definitions: RequestDefinitions,
-) {
-  return (parts: ClientParts) => ({
-    ...createProducer(parts),
-    leadersOf: (topic: string) => createLeaderProducer(parts.cluster, definitions, topic),
-  })
 }
 
 /**
@@ -76,7 +63,7 @@ export function producersWithLeaders<P extends object>(
  * of each request, and takes the metadata as they are. Its metadata requests have separate connections: a produce
  * request may occupy its connection until it times out.
  */
-function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions, topic: string) {
+export function createLeaderProducer(cluster: ProducerCluster, definitions: RequestDefinitions, topic: string) {
   const { brokerPool } = cluster
   const createBroker = brokerPool.createBroker.bind(brokerPool)
   takeMetadataAsTheyAre(cluster, definitions.metadata)

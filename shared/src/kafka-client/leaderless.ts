@@ -10,8 +10,6 @@ const NOT_CONNECTED = /^KafkaJSConnection(Closed)?Error$/
 const NO_RESPONSE = /^KafkaJS(RequestTimeoutError|BrokerNotFound)$/
 const OUT_OF_RETRIES = 'KafkaJSNumberOfRetriesExceeded'
 const AGAIN_AFTER_MS = 500
-/** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
-const FIRST_OFFSET = '0'
 
 export type MetadataDefinition = RequestDefinition<{ topics: readonly string[]; allowAutoTopicCreation: boolean }>
 type Broker = {
@@ -131,15 +129,5 @@ export function readLedPartitions(
     const isUnknown = ({ partition }: { partition: number }) => !known.some((one) => one.partition === partition)
     const unknown = wanted.partitions.filter(isUnknown).map((one) => ({ ...one, offset: unknownOffset }))
     return { topic, partitions: [...known, ...unknown] }
-  }
-}
-
-export function consumersOfLedPartitions<P extends object, C>(
-  createConsumer: (parts: P) => C,
-  definition: MetadataDefinition,
-) {
-  return (parts: P): C => {
-    readLedPartitions((parts as P & { cluster: Cluster }).cluster, definition, { unknownOffset: FIRST_OFFSET })
-    return createConsumer(parts)
   }
 }

@@ -1,4 +1,3 @@
-import type { Consumer } from 'kafkajs'
 import {
   type ByteReader,
   createByteWriter,
@@ -248,41 +247,23 @@ function readRecordBytes(reader: ByteReader): Buffer | undefined {
   return lengthPlusOne <= 1 ? undefined : reader.bytes(lengthPlusOne - 1)
 }
 
-type LookUpTopicId = (topic: string) => TopicId | undefined
-
-export type ConsumerByTopicId = Consumer & {
-  /**
-   * Each fetch from now on uses the id that this function returns at that time, or the name while it returns none.
-   */
-  byTopicId(topicIdOf: LookUpTopicId): void
-}
-
+export type LookUpTopicId = (topic: string) => TopicId | undefined
 type Broker = { fetch(call: { topics: readonly FetchTopic[] }): Promise<unknown> }
-/** The part used here of what kafkajs makes a client from: the brokers of a client are its own. */
-type ClientParts = { cluster: { brokerPool: { createBroker(options: object): Broker } } }
+/** The brokers of a client are its own. */
+export type BrokerMaker = { createBroker(options: object): Broker }
 
-/** Wraps kafkajs's factory of consumers: their fetches get topic ids on the way to the broker. */
-export function consumersByTopicId<C extends object>(createConsumer: (parts: ClientParts) => C) {
-  return (parts: ClientParts): C & Pick<ConsumerByTopicId, 'byTopicId'> => {
-    let topicIdOf: LookUpTopicId = () => undefined
-    const { brokerPool } = parts.cluster
-    const createBroker = brokerPool.createBroker.bind(brokerPool)
-    brokerPool.createBroker = (options) => {
-      const broker = createBroker(options)
-      const fetch = broker.fetch.bind(broker)
-      // kafkajs rebuilds the topics of a fetch, but not their partitions.
-      const fetched = ({ topic, partitions }: FetchTopic) => {
-        const topicId = topicIdOf(topic)
-        return { topic, partitions: partitions.map((partition) => ({ ...partition, topicId })) }
-      }
-      broker.fetch = (call) => fetch({ ...call, topics: call.topics.map(fetched) })
-      return broker
+/** Makes the fetches of a client get topic ids on the way to the broker, where `topicIdOf` returns one. */
+export function fetchWithTopicIds(brokerPool: BrokerMaker, topicIdOf: LookUpTopicId): void {
+  const createBroker = brokerPool.createBroker.bind(brokerPool)
+  brokerPool.createBroker = (options) => {
+    const broker = createBroker(options)
+    const fetch = broker.fetch.bind(broker)
+    // kafkajs rebuilds the topics of a fetch, but not their partitions.
+    const fetched = ({ topic, partitions }: FetchTopic) => {
+      const topicId = topicIdOf(topic)
+      return { topic, partitions: partitions.map((partition) => ({ ...partition, topicId })) }
     }
-    return {
-      ...createConsumer(parts),
-      byTopicId(lookUp) {
-        topicIdOf = lookUp
-      },
-    }
+    broker.fetch = (call) => fetch({ ...call, topics: call.topics.map(fetched) })
+    return broker
   }
 }

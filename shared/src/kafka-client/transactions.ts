@@ -1,5 +1,3 @@
-import type { Producer } from 'kafkajs'
-
 /** Identifies a producer to the brokers: they append a batch of the same producer and sequence once. */
 export type ProducerIdentity = { producerId: string; producerEpoch: number }
 
@@ -10,7 +8,7 @@ type Broker = {
 }
 type Offsets = { partitions: { partition: number; offset: string }[] }[]
 /** The part of a client of kafkajs that is used here. */
-type Cluster = {
+export type TransactionCluster = {
   findControllerBroker(): Promise<Broker>
   findGroupCoordinator(wanted: { groupId: string; coordinatorType: number }): Promise<Broker>
   fetchTopicsOffset(topics: { topic: string; partitions: { partition: number }[] }[]): Promise<Offsets>
@@ -20,17 +18,9 @@ const TRANSACTION_COORDINATOR = 1
 
 /** The requests of producers with an identity, on one topic. Each makes one attempt. */
 export type Transactions = ReturnType<typeof createTransactions>
-export type ProducerWithTransactions = Producer & { transactionsOf(topic: string): Transactions }
 
-/** Wraps kafkajs's factory of producers. Its own transactions cannot end without a record. */
-export function producersWithTransactions<P extends object, C extends object>(createProducer: (parts: C) => P) {
-  return (parts: C & { cluster: Cluster }) => ({
-    ...createProducer(parts),
-    transactionsOf: (topic: string) => createTransactions(parts.cluster, topic),
-  })
-}
-
-function createTransactions(cluster: Cluster, topic: string) {
+/** The transactions of kafkajs cannot end without a record. */
+export function createTransactions(cluster: TransactionCluster, topic: string) {
   const coordinatorOf = (groupId: string) =>
     cluster.findGroupCoordinator({ groupId, coordinatorType: TRANSACTION_COORDINATOR })
 

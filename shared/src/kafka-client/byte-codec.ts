@@ -168,12 +168,6 @@ export function createByteWriter() {
     bytes[end++] = Number(rest)
   }
 
-  function openVarIntSize(): number {
-    makeRoom(USUAL_SIZE_BYTES)
-    end += USUAL_SIZE_BYTES
-    return end
-  }
-
   /** Writes the size, as an unsigned varint, before what was written since `start`. */
   function closeVarSize(start: number, written: number): void {
     const size = end - start
@@ -264,15 +258,17 @@ export function createByteWriter() {
     int32Before,
 
     /** As `openSize`, for a size that is a varint. */
-    openVarIntSize,
+    openVarSize(): number {
+      makeRoom(USUAL_SIZE_BYTES)
+      end += USUAL_SIZE_BYTES
+      return end
+    },
 
     closeVarIntSize(start: number): void {
       closeVarSize(start, (end - start) << 1)
     },
 
-    /** As `openSize`, for COMPACT_BYTES and COMPACT_RECORDS. */
-    openCompactSize: openVarIntSize,
-
+    /** For COMPACT_BYTES and COMPACT_RECORDS. */
     closeCompactSize(start: number): void {
       closeVarSize(start, end - start + 1)
     },

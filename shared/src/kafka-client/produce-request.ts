@@ -90,7 +90,7 @@ export function produceRequests() {
         writer.buffer(bytesOfTopicId(topicId as TopicId))
         writeArray(writer, partitions, (data) => {
           writer.int32(data.partition)
-          const start = writer.openCompactSize()
+          const start = writer.openVarSize()
           writeBatch(writer, data, options)
           writer.closeCompactSize(start)
           writeTags(writer)
@@ -234,7 +234,7 @@ function writeRecord(
   offsetDelta: number,
   timestampDeltaMs: number | bigint,
 ): void {
-  const start = writer.openVarIntSize()
+  const start = writer.openVarSize()
   writer.int8(ATTRIBUTES)
   writer.varLong(timestampDeltaMs)
   writer.varInt(offsetDelta)

@@ -47,33 +47,6 @@ describe('following a log', () => {
     expect(followed.halts).toEqual([])
   })
 
-  it('seeks to the checkpoint that the sink returns, backward or forward', async () => {
-    const topic = await openTopic()
-    const records = await topic.append(10)
-    const at = (offset: number): Checkpoint => ({
-      offset: offsetOf(offset),
-      eventId: eventIdOf(records[offset]),
-    })
-    const returned = [at(3), BEFORE_LOG, at(7)]
-    const deliveries: [number, number[]][] = []
-    const followed = followLog(topic, {
-      async onRecords(partition, found, next, from) {
-        deliveries.push([from.offset, found.map(({ offset }) => offset)])
-        const reached = returned.shift() ?? next
-        followed.checkpoints.set(partition, reached)
-        return reached
-      },
-    })
-    await vi.waitFor(() => expect(deliveries).toHaveLength(4), WAIT_MS)
-    await followed.untilAtEnd()
-    expect(deliveries).toEqual([
-      [-1, upTo(10)],
-      [3, [4, 5, 6, 7, 8, 9]],
-      [-1, upTo(10)],
-      [7, [8, 9]],
-    ])
-  })
-
   it('waits at a batch that cannot be decoded, and reads the other partitions', async () => {
     const topic = await openTopic(2)
     await keepCompression(topic)
@@ -112,22 +85,20 @@ describe('following a log', () => {
   })
 })
 
-describe('following halts', () => {
-  it('when the log holds another event at the checkpoint', async () => {
-    const topic = await openTopic()
-    const records = await topic.append(3)
-    const other = randomUUID() as EventId
-    const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(1), eventId: other }]]))
-    await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
-    expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
-    const found = `offset 1 should hold event ${other}, it holds ${eventIdOf(records[1])} (partition 0)`
-    expect(followed.halts[0]?.message).toBe(
-      `another log: ${found}: the topic was recreated or lost its end, or REDIS_URL points to the read model of ` +
-        'another topic. Restore the topic, or correct REDIS_URL and PLANTS_TOPIC, or, if both are correct, ' +
-        'delete the keys of this topic in Redis: they are rebuilt from the log',
-    )
-    expect(followed.delivered).toEqual([])
-  })
+it('a follower halts when the log holds another event at the checkpoint', async () => {
+  const topic = await openTopic()
+  const records = await topic.append(3)
+  const other = randomUUID() as EventId
+  const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(1), eventId: other }]]))
+  await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
+  expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
+  const found = `offset 1 should hold event ${other}, it holds ${eventIdOf(records[1])} (partition 0)`
+  expect(followed.halts[0]?.message).toBe(
+    `another log: ${found}: the topic was recreated or lost its end, or REDIS_URL points to the read model of ` +
+      'another topic. Restore the topic, or correct REDIS_URL and PLANTS_TOPIC, or, if both are correct, ' +
+      'delete the keys of this topic in Redis: they are rebuilt from the log',
+  )
+  expect(followed.delivered).toEqual([])
 })
 
 it('the lag of a follower counts the records of all its partitions that are not applied yet', async () => {

@@ -153,14 +153,6 @@ it('a fetch by id returns what a fetch of the original kafkajs returns by name',
   await expect(ours.broker.fetch(beyond)).rejects.toMatchObject({ type: 'OFFSET_OUT_OF_RANGE', topic })
 })
 
-it('a fetch with another id fails', async () => {
-  const { topic } = await openMixedTopic()
-  const { ours } = await openBoth()
-  ours.consumer.byTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
-  const fetching = ours.broker.fetch(fetchOf(topic, '0'))
-  await expect(fetching).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' })
-})
-
 it('an error of a whole fetch by id is that of a fetch by name', async () => {
   const { topic, topicId } = await openMixedTopic()
   const { ours, theirs } = await openBoth()

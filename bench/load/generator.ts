@@ -20,6 +20,7 @@ import { arrivals } from './schedule.ts'
 const TICK_MS = 1
 const LAST_RESPONSES_WITHIN_MS = 20_000
 const MAX_LATENCY_US = 120_000_000
+const PERCENTILES = [50, 90, 99, 99.9]
 
 await replyToOrder<LoadOrder, MeasuredLoad>(async (order) => {
   const { urls, connections, readIds, warmUpMs, measuredMs, arrivals: open, isOverload = false, lagOf } = order
@@ -83,13 +84,8 @@ await replyToOrder<LoadOrder, MeasuredLoad>(async (order) => {
   const seconds = (after.at - before.at) / 1_000
   const figures = {
     ...{ [RATE]: good / seconds, ...cpuFigures(cpuBetween(before.cpu, after.cpu), good) },
-    ...{
-      p50: latency.at(50),
-      p90: latency.at(90),
-      p99: latency.at(99),
-      'p99.9': latency.at(99.9),
-      max: latency.at(100),
-    },
+    ...Object.fromEntries(PERCENTILES.map((percentile) => [`p${percentile}`, latency.at(percentile)])),
+    max: latency.at(100),
     ...{ 'sent late p99': sentLate.at(99), '% of the cores': machineBetween(before.ticks, after.ticks).busy },
     ...(lag && { 'lag p50': lags.at(50), 'lag p99': lags.at(99) }),
     ...(isOverload && { 'refused/s': refused / seconds, 'not sent': notSent }),

@@ -9,21 +9,11 @@ export function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b)
   const [min, max] = [sorted.at(0), sorted.at(-1)]
   if (min === undefined || max === undefined) throw new Error('no values have no median')
-  return { median: medianOfSorted(sorted), min, max, rounds: sorted.length }
+  const [lower, upper] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]] as [number, number]
+  return { median: (lower + upper) / 2, min, max, rounds: sorted.length }
 }
 
-export function median(values: readonly number[]): number {
-  return spreadOf(values).median
-}
-
-function medianOfSorted(sorted: readonly number[]): number {
-  const half = sorted.length >> 1
-  const upper = sorted[half] as number
-  if (sorted.length % 2 === 1) return upper
-  const lower = sorted[half - 1] as number
-  // The sum of two large values of one sign would be Infinity, and half of the smallest value is 0.
-  return Math.sign(lower) === Math.sign(upper) ? lower + (upper - lower) / 2 : (lower + upper) / 2
-}
+export const median = (values: readonly number[]): number => spreadOf(values).median
 
 /** By round, because other work of the machine in a round affects both alike. */
 export function ratioOf(parts: readonly number[], wholes: readonly number[]): Spread {

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
+import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import type { GroupOffset } from '../event-log/groups.ts'
-import { createTopic } from '../event-log/topic.ts'
 import type { Offset } from '../plant/position.ts'
 import type { PlantCreated } from './consumer.ts'
-
-const WAIT = { timeout: 20_000, interval: 100 }
 
 /** Creates a group with an offset that was committed in another log of this topic. */
 async function createCommittedGroup({ kafka, topic }: TestTopic, { next, metadata }: GroupOffset): Promise<string> {
@@ -78,10 +75,7 @@ describe('a consumer of another log than before', () => {
     // Otherwise a commit could be on its way while the topic is deleted.
     await eventually(async () => expect((await committed())[0]?.partitions).toMatchObject([{ offset: '4' }]))
 
-    await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [name] }))
-    await vi.waitFor(() => createTopic(kafka, topic), WAIT)
-    const records = Array.from({ length: 2 }, (_, index) => newEvent(BigInt(index), 1))
-    await vi.waitFor(() => topic.appendRecords(records), WAIT)
+    await recreateTopic(topic, 2)
     recreated.resolve()
     await ended
     expect(handled).toHaveLength(5)

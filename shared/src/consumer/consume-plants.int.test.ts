@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
 import { appendUndecodable, keepCompression } from '../../../tests/support/compressed-records.ts'
-import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { consumeInto } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { MAX_INT64, MIN_INT64, newPlant } from '../../../tests/support/generated-plants.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
@@ -52,23 +52,6 @@ describe('a consumer of plants', () => {
       onPlantCreated() {},
     })
     await expect(replay).rejects.toMatchObject({ name: 'PlantConsumerError', code: 'undecodable-batch' })
-  })
-
-  it('continues at the position of its group with empty first claims', async () => {
-    const topic = await openTopic(2)
-    await topic.append(30)
-    const groupId = newGroup()
-    const first = await consumeInto(topic.topic, { groupId })
-    await eventually(() => expect(first.events).toHaveLength(30))
-    await first.stop()
-    await first.ended
-
-    const voids = Array.from({ length: 30 }, (_, index) => newEvent(BigInt(index + 1), topic.partitions))
-    await topic.appendRecords(voids)
-    const later = await topic.append(5)
-    const second = await consumeInto(topic.topic, { groupId })
-    await eventually(() => expect(second.lag()).toBe(0))
-    expect(second.events.map(({ eventId }) => eventId).sort()).toEqual(eventIdsOf(later))
   })
 })
 

@@ -3,8 +3,7 @@ import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
-import { createTableTopic, createTestTopic } from '../../../tests/support/topic.ts'
-import { createAppender } from '../event-log/append.ts'
+import { appendTo, createTableTopic, createTestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
 import { plantStored } from '../plant/plant-stored.ts'
@@ -25,11 +24,9 @@ const rowOf = (id: bigint, offset: number): NewRecord => {
 
 async function openTable() {
   const table = await createTableTopic(await createTestTopic(inject('kafkaBrokers'), PARTITIONS))
-  const { append, close } = createAppender(table.kafka, table.topic)
-  onTestFinished(close)
   return {
     ...table,
-    append,
+    append: (records: NewRecord[]) => appendTo(table, records),
     options: { brokers: inject('kafkaBrokers').split(','), table: table.topic, log: quietLog },
   }
 }

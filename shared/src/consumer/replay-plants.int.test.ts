@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, inject, it, vi } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { withAdmin } from '../event-log/connection.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
 import type { Partition } from '../plant/position.ts'
@@ -164,9 +165,6 @@ describe('replaying plants', () => {
   it('applies nothing twice when other members join and leave its group', async () => {
     const log = await openLog()
     await log.append(300)
-    const admin = log.kafka.admin()
-    await admin.connect()
-    onTestFinished(() => admin.disconnect())
     let isFirst = true
     const events: PlantCreated[] = []
     const summary = await replayPlants({
@@ -183,7 +181,7 @@ describe('replaying plants', () => {
     expect(summary).toMatchObject({ records: 300, plants: 300, repeated: 0 })
 
     async function joinAndLeave(): Promise<void> {
-      const { groups } = await admin.listGroups()
+      const { groups } = await withAdmin(log.kafka, (admin) => admin.listGroups())
       const groupId = groups.find((group) => group.groupId.startsWith(`${log.topic}-replay`))?.groupId ?? ''
       const other = log.kafka.consumer({ groupId, sessionTimeout: 6_000, rebalanceTimeout: 10_000 })
       const joined = new Promise((resolve) => other.on(other.events.GROUP_JOIN, resolve))

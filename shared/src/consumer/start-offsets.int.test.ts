@@ -1,9 +1,8 @@
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createKafka } from '../event-log/connection.ts'
+import { withAdmin } from '../event-log/connection.ts'
 import { readGroupOffsets } from '../event-log/groups.ts'
 import { readEnds } from '../event-log/topic.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
@@ -70,10 +69,8 @@ describe('the committed position', () => {
     const topic = await openTopic(1)
     const [, , third] = await topic.append(4)
     const groupId = newGroup()
-    const admin = createKafka(inject('kafkaBrokers').split(','), 'test', quietLog).admin()
-    await admin.connect()
-    onTestFinished(() => admin.disconnect())
-    await admin.setOffsets({ groupId, topic: topic.topic, partitions: [{ partition: 0, offset: '2' }] })
+    const offsets = { groupId, topic: topic.topic, partitions: [{ partition: 0, offset: '2' }] }
+    await withAdmin(topic.kafka, (admin) => admin.setOffsets(offsets))
     const consumer = await consumeInto(topic.topic, {
       groupId,
       onPlantCreated({ id }) {

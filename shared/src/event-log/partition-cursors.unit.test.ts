@@ -62,6 +62,31 @@ it('a delivery from before a move of the cursor is dropped: its end may be befor
   expect([sought(), halts]).toEqual([[4, 20], []])
 })
 
+it('a sink is called once at a time, also when its partition is assigned again during a call', async () => {
+  const calls: PromiseWithResolvers<Checkpoint>[] = []
+  const onRecords = () => {
+    const call = Promise.withResolvers<Checkpoint>()
+    calls.push(call)
+    return call.promise
+  }
+  const { assign, revoke, deliver, sought } = openCursors(1, { onRecords })
+  await eventually(() => expect(sought).toHaveLength(1))
+  const delivered = [deliver(P, () => deliveryOf(5, 9))]
+  await eventually(() => expect(calls).toHaveLength(1))
+  for (const assignments of [2, 3]) {
+    revoke()
+    assign([P])
+    await eventually(() => expect(sought).toHaveLength(assignments))
+    delivered.push(deliver(P, () => deliveryOf(5, 9)))
+  }
+  await new Promise(setImmediate)
+  expect(calls).toHaveLength(1)
+  calls[0]?.resolve(at(9))
+  await eventually(() => expect(calls).toHaveLength(2))
+  calls[1]?.resolve(at(9))
+  expect(await Promise.all(delivered)).toEqual([undefined, undefined, 9])
+})
+
 it('a sink that has passed later records moves the cursor there, and the event there is compared', async () => {
   const records = [claimAt(15), claimAt(16)] as const
   const [known] = records

@@ -14,7 +14,7 @@ export const BACKUP_BUGS: readonly InjectedBug[] = [
     ['await log.readTopic()\n', 'await log.readTopic()\n  const { groups, areAll } = await log.readGroups()\n'],
   ),
   bug('a backup continues that of another log', ADD, ['if (sought === undefined) continue', 'if (true) continue']),
-  bug('full files are written anew', ADD, ['!file.isSmall || ', '']),
+  rare(61, 'full files are written anew', ADD, ['!file.isSmall || ', '']),
   bug('small files are written anew without their records', ADD, ['await writer.add(records)\n', '{}\n']),
   bug('a backup has the last claim twice', ADD, ['offset >= part.before', 'offset >= part.before - 1']),
   bug('a restore compares only the ends', RESTORE, ['|| lineOf(value) !== lineOf(record)) throw', ') throw']),
@@ -38,7 +38,7 @@ export const BACKUP_BUGS: readonly InjectedBug[] = [
     '    await flush()\n    await writer.skip',
     '    await writer.skip',
   ]),
-  bug('a claim in the wrong partition moves by its key', REPARTITION, [
+  rare(195, 'a claim in the wrong partition moves by its key', REPARTITION, [
     'return ((own + 1) % count) as Partition',
     'return own',
   ]),

@@ -1,4 +1,4 @@
-import { registerHooks } from 'node:module'
+import { type ModuleHooks, registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 /** A mistake in the product's source, made when the simulation loads it. The files do not change. */
@@ -29,9 +29,9 @@ export const rare = (firstSeed: number, ...args: Parameters<typeof bug>): Inject
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Injects the bug into the later imports of this thread. Throws when the source no longer has its text. */
-export function injectBug(bug: InjectedBug): void {
-  registerHooks({
+/** Injects the bug into the later imports of this thread. They throw when the source no longer has its text. */
+export function injectBug(bug: InjectedBug): ModuleHooks {
+  return registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
       if (!url.startsWith('file:') || fileURLToPath(url) !== pathOf(bug)) return loaded

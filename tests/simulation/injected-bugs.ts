@@ -68,7 +68,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (first.offset < claim.offset) continue\n    if (first.eventId !== claim.eventId) return undefined',
     '',
   ]),
-  bug('a repeated claim becomes a row', protocol('plants-table'), [
+  rare(31, 'a repeated claim becomes a row', protocol('plants-table'), [
     'if (first.offset < claim.offset) continue',
     'if (first.offset < claim.offset && first.eventId !== claim.eventId) continue',
   ]),
@@ -76,8 +76,11 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (claim.offset > checkpoint || first === undefined || first.offset > claim.offset) return undefined',
     'if (first === undefined || first.offset > claim.offset) {\n      rows.push(claim)\n      continue\n    }',
   ]),
-  bug('a row that the read model does not know yet is left out', TABLE_WRITER, ['left.delete(state.partition)', '']),
-  bug('a partition waits for ever for rows that are not known', TABLE_WRITER, [
+  rare(70, 'a row that the read model does not know yet is left out', TABLE_WRITER, [
+    'left.delete(state.partition)',
+    '',
+  ]),
+  rare(70, 'a partition waits for ever for rows that are not known', TABLE_WRITER, [
     'for (const state of waiting) state.isApart = false',
     '',
   ]),
@@ -119,7 +122,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (offset !== window(partition).next) {',
     'if (offset === after(window(partition).next)) offset = window(partition).next\n      if (offset !== window(partition).next) {',
   ]),
-  bug('what the tail has delivered is added again', CLAIM_INDEX, [
+  rare(27, 'what the tail has delivered is added again', CLAIM_INDEX, [
     'if (offset !== window(partition).next) {',
     'if (offset !== undefined && offset < window(partition).next) offset = window(partition).next\n      if (offset !== window(partition).next) {',
   ]),
@@ -197,8 +200,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ]),
 
   // The claim index.
-  bug('a coverage gap is not detected', protocol('coverage'), ['window.start > after(checkpoint)', 'false']),
-  bug('a coverage gap of one offset is not detected', protocol('coverage'), [
+  rare(24, 'a coverage gap is not detected', protocol('coverage'), ['window.start > after(checkpoint)', 'false']),
+  rare(24, 'a coverage gap of one offset is not detected', protocol('coverage'), [
     'window.start > after(checkpoint)',
     'window.start > after(after(checkpoint))',
   ]),
@@ -214,7 +217,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "if (entry !== undefined) return { is: 'claimed', first: entry }",
     '',
   ]),
-  bug('the reach ignores a gap', protocol('coverage'), [
+  rare(25, 'the reach ignores a gap', protocol('coverage'), [
     'return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return checkpoint > tail ? checkpoint : tail',
   ]),
@@ -251,7 +254,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ),
 
   // The window.
-  bug('a full window does not move its start', protocol('window'), [
+  rare(24, 'a full window does not move its start', protocol('window'), [
     'start = after(claims.dropOldest())',
     'claims.dropOldest()',
   ]),
@@ -293,7 +296,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'if (!otherPartitions.every((p, n) => reaches(p, others[n] as PartitionLookUp))) return undefined',
     '',
   ]),
-  bug('a read with unknown result reports an absent plant', READ, [
+  rare(37, 'a read with unknown result reports an absent plant', READ, [
     "if (known.is === 'unknown') return undefined",
     "if (known.is === 'unknown') return { is: 'noSuchPlant' }",
   ]),
@@ -402,7 +405,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "if (result.is === 'unknown') {\n",
   ]),
   bug('an append that was given up is sent', LANES, ['      dropGivenUp(queue)\n      if', '      if']),
-  bug('the results of two partitions are exchanged', LANES, [
+  rare(56, 'the results of two partitions are exchanged', LANES, [
     'settle(queue, sent, results.get(queue.partition) as AppendResult)',
     'settle(queue, sent, [...results.values()].at(-1) as AppendResult)',
   ]),
@@ -439,7 +442,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     ['delivery.records.filter(({ offset }) => offset > checkpoint.offset)', '[...delivery.records]'],
     ["if (delivery.last === checkpoint.offset) return { do: 'apply', records: [], checkpoint }", ''],
   ),
-  bug('an earlier delivery sets the checkpoint back', protocol('checkpoint'), [
+  rare(38, 'an earlier delivery sets the checkpoint back', protocol('checkpoint'), [
     "if (delivery.last < checkpoint.offset) return { do: 'seek' }",
     '',
   ]),
@@ -459,11 +462,11 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "if (decision.do === 'confirmEnd') return confirmEnd(partition, cursor)",
     "if (decision.do === 'confirmEnd') return",
   ]),
-  bug('a delivery that ends before the checkpoint halts its reader', POSITIONS, [
+  rare(38, 'a delivery that ends before the checkpoint halts its reader', POSITIONS, [
     "if (decision.do === 'confirmEnd') return confirmEnd(partition, cursor)",
     "if (decision.do === 'confirmEnd') return halt('the log ends', partition)",
   ]),
-  bug('a log without a leader counts as empty', POSITIONS, [
+  rare(32, 'a log without a leader counts as empty', POSITIONS, [
     'end === undefined ? undefined : outOfBounds(load.value, end)',
     'outOfBounds(load.value, end ?? (0 as Offset))',
   ]),
@@ -526,7 +529,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ]),
 
   // The orderly end.
-  rare(509, 'the shutdown does not wait for waiters', CREATE, [
+  rare(1770, 'the shutdown does not wait for waiters', CREATE, [
     'await deadlines.allEnded()',
     'await Promise.allSettled(owners.values())',
   ]),
@@ -536,7 +539,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ]),
 
   // The projector.
-  bug('an idle projector does not compare its checkpoint', PROJECTOR, ['follower.reloadCheckpoints(moved)', '']),
+  rare(36, 'an idle projector does not compare its checkpoint', PROJECTOR, ['follower.reloadCheckpoints(moved)', '']),
   bug('a chunk omits its first record', CHUNKS, [
     'records.slice(start, start + maxRecords)',
     'records.slice(start === 0 ? 0 : start + 1, start + maxRecords)',

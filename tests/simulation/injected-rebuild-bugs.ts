@@ -48,7 +48,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     "if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }\n",
     '',
   ]),
-  bug('the switch replaces a newer fold version', GENERATIONS_IN_REDIS, [
+  rare(33, 'the switch replaces a newer fold version', GENERATIONS_IN_REDIS, [
     "if (fold > foldVersion) return { is: 'FOLD', version: fold }\n",
     '',
   ]),
@@ -56,7 +56,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     'if (generation !== undefined && generation.fold > foldVersion)',
     'if (generation !== undefined && generation.fold === Infinity)',
   ]),
-  bug('a rebuild resumes the generation of an older fold version', GENERATIONS_IN_REDIS, [
+  rare(61, 'a rebuild resumes the generation of an older fold version', GENERATIONS_IN_REDIS, [
     'begun?.fold === foldVersion && begun.partitions',
     'begun?.partitions',
   ]),
@@ -64,7 +64,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     "if (keys.live === name) return { is: 'live' }\n  if (keys.filling",
     'if (keys.filling',
   ]),
-  bug('left-over generations are not dropped', REBUILD, [
+  rare(36, 'left-over generations are not dropped', REBUILD, [
     'const result = await generations.drop(partition, generation)',
     "const result = { is: 'filling' }",
   ]),
@@ -103,7 +103,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     'countsOf(otherFold)',
     '{ ...countsOf(otherFold), voids: 0 }',
   ]),
-  bug('a difference counts in spite of a failover', FINISH, [
+  rare(49, 'a difference counts in spite of a failover', FINISH, [
     'if (found !== mark || fill.generation() !== generation) return undefined\n    if (!isDoubted) {',
     'if (false as boolean) {',
   ]),

@@ -10,14 +10,6 @@ export type Played = { broken: string | undefined; lines: string[] }
 
 const MIN_STEPS = 60
 const MAX_STEPS = 260
-/** The shares of schedules with these. Each is drawn from a separate seed, so that it does not change the rest. */
-const SHARES = {
-  rebuilds: { share: 0.5, seedOffset: 57 },
-  refusesAppends: { share: 0.125, seedOffset: 294 },
-  hasTable: { share: 0.25, seedOffset: 811 },
-  backups: { share: 0.125, seedOffset: 1_307 },
-  hasLag: { share: 0.25, seedOffset: 2_003 },
-}
 
 export function scheduleOf(seed: number): Schedule {
   const random = createRandom(seed)
@@ -33,17 +25,14 @@ export function scheduleOf(seed: number): Schedule {
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
   const ending = random.below(2 ** 32)
   const lists = random.pick([0, 0.3, 0.9]) as number
-  const rebuildRandom = createRandom(seed + SHARES.rebuilds.seedOffset)
-  const has = (
-    { share, seedOffset }: { share: number; seedOffset: number },
-    random = createRandom(seed + seedOffset),
-  ) => random.chance(share)
+  // Each is drawn from a separate seed, so that it does not change the rest.
+  const rebuildRandom = createRandom(seed + 57)
   const drawn = {
-    rebuilds: has(SHARES.rebuilds, rebuildRandom),
-    refusesAppends: has(SHARES.refusesAppends),
-    hasTable: has(SHARES.hasTable),
-    backups: has(SHARES.backups),
-    hasLag: has(SHARES.hasLag),
+    rebuilds: rebuildRandom.chance(0.5),
+    refusesAppends: createRandom(seed + 294).chance(0.125),
+    hasTable: createRandom(seed + 811).chance(0.25),
+    backups: createRandom(seed + 1_307).chance(0.125),
+    hasLag: createRandom(seed + 2_003).chance(0.25),
   }
   if (drawn.rebuilds) weights.push(...rebuildWeightsOf(rebuildRandom))
   if (drawn.backups) addBackupWeights(weights)

@@ -5,21 +5,27 @@ import type { Found, Work } from './worker.ts'
 
 export const FIRST_SEED = 1
 
+/** Threads without work, which have loaded the simulation. */
+const idle: Worker[] = []
+
 /** Plays seeds in a worker thread. Resolves with its last report. */
 export function playApart(work: Work, onProgress: (played: number) => void = () => {}): Promise<Found> {
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: work })
+  const worker = idle.pop() ?? new Worker(new URL('./worker.ts', import.meta.url))
+  worker.ref()
+  worker.postMessage(work)
   return new Promise((resolve, reject) => {
-    let last: Found = { played: 0 }
+    let played = 0
     worker.on('message', (found: Found) => {
-      last = found
-      onProgress(found.played)
+      played = found.played
+      onProgress(played)
+      if (found.seed === undefined && played < work.count) return
+      for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event)
+      worker.unref()
+      idle.push(worker)
+      resolve(found)
     })
     worker.on('error', reject)
-    worker.on('exit', () => {
-      if (last.seed !== undefined || last.played === work.count) return resolve(last)
-      const seed = work.from + last.played
-      reject(new Error(`a schedule did not end, one of the seeds from ${seed} on`))
-    })
+    worker.on('exit', () => reject(new Error(`a schedule did not end, one of the seeds from ${work.from + played} on`)))
   })
 }
 

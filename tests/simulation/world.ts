@@ -31,6 +31,7 @@ import {
   applyScript,
   checkpointScript,
   copyServer,
+  emptyKeys,
   emptyServer,
   type PartitionKeys,
   type RedisServer,
@@ -261,11 +262,7 @@ export function createWorld(
 
     empty(): void {
       trace(() => 'Redis is EMPTIED')
-      for (const keys of master.partitions) {
-        keys.live = undefined
-        keys.filling = undefined
-        keys.generations.clear()
-      }
+      for (const keys of master.partitions) Object.assign(keys, emptyKeys())
     },
 
     /** Processes that start from now on connect to the Redis of another plant store. */

@@ -68,10 +68,24 @@ describe('a Kafka that asks who is there', () => {
     // The leaders of the partitions are all brokers: each of them lets the user in now.
     await eventually(() => consumeInto(topic.topic, { brokers: kafka.sasl.split(','), ...as(USER) }))
     const folder = temporaryFolder()
-    const { 'SCRAM-SHA-256': _, ...logins } = kafka.loginsOf(USER, tokens)
-    for (const [login, settings] of Object.entries(logins)) {
-      const args = READ_TO_END[name]?.(join(folder, login)) ?? []
-      const lines = await runExample(name, args, { ...settings, PLANTS_TOPIC: topic.topic })
+    const certified = kafka.authority.issue(name, USER)
+    const tls = { PLANTS_TOPIC: topic.topic, KAFKA_SSL_CA_FILE: kafka.authority.ca }
+    const sasl = { ...tls, KAFKA_BROKERS: kafka.saslTls, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' }
+    const password = { ...sasl, KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD }
+    const logins = [
+      { ...password, KAFKA_SASL_MECHANISM: 'PLAIN' },
+      { ...password, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' },
+      {
+        ...{ ...sasl, KAFKA_SASL_MECHANISM: 'OAUTHBEARER', KAFKA_SASL_OAUTH_TOKEN_URL: tokens.url },
+        ...{ KAFKA_SASL_OAUTH_CLIENT_ID: USER, KAFKA_SASL_OAUTH_CLIENT_SECRET: tokens.secret() },
+      },
+      {
+        ...{ ...tls, KAFKA_BROKERS: kafka.tls, KAFKA_SECURITY_PROTOCOL: 'SSL' },
+        ...{ KAFKA_SSL_CERT_FILE: certified.cert, KAFKA_SSL_KEY_FILE: certified.key },
+      },
+    ]
+    for (const [n, settings] of logins.entries()) {
+      const lines = await runExample(name, READ_TO_END[name]?.(join(folder, String(n))) ?? [], settings)
       expect(lines.at(-1)).toMatch(/"plants":\s?3\b|3 plants are in the index/)
     }
   })

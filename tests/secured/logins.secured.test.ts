@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { TokenMissing } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
@@ -24,6 +26,7 @@ const P = 0 as Partition
 const CLOSED_WITHIN = { timeout: 20_000, interval: 20 }
 /** More than `npmStart` waits. */
 const NPM_START = { timeout: 300_000 }
+const SCRAM_PASSWORD = `a-scram-${PASSWORD}`
 
 let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
 let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
@@ -33,8 +36,33 @@ let logins: Record<string, Record<string, string>>
 beforeAll(async () => {
   tokens = await startTokenEndpoint(USER)
   kafka = await startSecuredKafka({ users: [USER], tokenKeysUrl: tokens.keysUrl })
-  await Promise.all([kafka.setScramPassword(USER, PASSWORD), kafka.allowAll(USER)])
-  logins = { 'PLAIN without TLS': kafka.loginOf(USER), ...kafka.loginsOf(USER, tokens) }
+  await Promise.all([kafka.setScramPassword(USER, SCRAM_PASSWORD), kafka.allowAll(USER)])
+  const passwordFile = join(kafka.dir, 'password')
+  writeFileSync(passwordFile, `${SCRAM_PASSWORD}\n`)
+  const certified = kafka.authority.issue('user', USER)
+  const tls = { KAFKA_SSL_CA_FILE: kafka.authority.ca }
+  const sasl = { ...tls, KAFKA_BROKERS: kafka.saslTls, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' }
+  const scram = { ...sasl, KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD_FILE: passwordFile }
+  logins = {
+    'PLAIN without TLS': kafka.loginOf(USER),
+    PLAIN: { ...sasl, KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD },
+    'SCRAM-SHA-256': { ...scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' },
+    'SCRAM-SHA-512': { ...scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' },
+    OAUTHBEARER: {
+      ...sasl,
+      KAFKA_SASL_MECHANISM: 'OAUTHBEARER',
+      KAFKA_SASL_OAUTH_TOKEN_URL: tokens.url,
+      KAFKA_SASL_OAUTH_CLIENT_ID: USER,
+      KAFKA_SASL_OAUTH_CLIENT_SECRET: tokens.secret(),
+    },
+    'a certificate': {
+      ...tls,
+      KAFKA_BROKERS: kafka.tls,
+      KAFKA_SECURITY_PROTOCOL: 'SSL',
+      KAFKA_SSL_CERT_FILE: certified.cert,
+      KAFKA_SSL_KEY_FILE: certified.key,
+    },
+  }
 })
 afterAll(async () => {
   tokens?.close()

@@ -23,7 +23,7 @@ const TOKEN_LIFETIME_S = 6
 
 let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
 let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
-let logins: ReturnType<typeof kafka.loginsOf>
+let sasl: Record<string, string>
 
 beforeAll(async () => {
   tokens = await startTokenEndpoint(USER, { lifetimeS: TOKEN_LIFETIME_S })
@@ -33,7 +33,12 @@ beforeAll(async () => {
     moreSettings: { 'connections.max.reauth.ms': String(SESSION_MS) },
   })
   await Promise.all([kafka.setScramPassword(USER, SCRAM_PASSWORD), kafka.allowAll(USER)])
-  logins = kafka.loginsOf(USER, tokens)
+  sasl = {
+    KAFKA_BROKERS: kafka.saslTls,
+    KAFKA_SECURITY_PROTOCOL: 'SASL_SSL',
+    KAFKA_SSL_CA_FILE: kafka.authority.ca,
+    KAFKA_SASL_USERNAME: USER,
+  }
 })
 afterAll(async () => {
   tokens?.close()
@@ -49,10 +54,18 @@ describe('a service that Kafka refuses at its start says what to correct', () =>
     return store.end
   })
 
-  const tls = () => {
-    const { KAFKA_SSL_CERT_FILE: _cert, KAFKA_SSL_KEY_FILE: _key, ...others } = logins['a certificate']
-    return others
+  const oauth = () => {
+    const { KAFKA_SASL_USERNAME: _, ...others } = sasl
+    return {
+      ...{ ...others, KAFKA_SASL_MECHANISM: 'OAUTHBEARER', KAFKA_SASL_OAUTH_TOKEN_URL: tokens.url },
+      ...{ KAFKA_SASL_OAUTH_CLIENT_ID: USER, KAFKA_SASL_OAUTH_CLIENT_SECRET: 'wrong' },
+    }
   }
+  const tls = () => ({
+    KAFKA_BROKERS: kafka.tls,
+    KAFKA_SECURITY_PROTOCOL: 'SSL',
+    KAFKA_SSL_CA_FILE: kafka.authority.ca,
+  })
   const unknown = () => {
     const { cert, key } = kafka.otherAuthority.issue('stranger', USER)
     return { ...tls(), KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key }
@@ -61,19 +74,15 @@ describe('a service that Kafka refuses at its start says what to correct', () =>
   it.each<[string, () => Record<string, string>, RegExp]>([
     [
       'the password of PLAIN',
-      () => ({ ...logins.PLAIN, KAFKA_SASL_PASSWORD: 'wrong' }),
+      () => ({ ...sasl, KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_PASSWORD: 'wrong' }),
       /Kafka refuses the login: correct KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD/,
     ],
     [
       'the password of SCRAM',
-      () => ({ ...logins['SCRAM-SHA-512'], KAFKA_SASL_PASSWORD: 'wrong' }),
+      () => ({ ...sasl, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_PASSWORD: 'wrong' }),
       /Kafka refuses the login: correct KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD/,
     ],
-    [
-      'the secret of the client',
-      () => ({ ...logins.OAUTHBEARER, KAFKA_SASL_OAUTH_CLIENT_SECRET: 'wrong' }),
-      /grants no token \(invalid_client\): correct .*KAFKA_SASL_OAUTH_CLIENT_SECRET/,
-    ],
+    ['the secret of the client', oauth, /grants no token \(invalid_client\): correct .*KAFKA_SASL_OAUTH_CLIENT_SECRET/],
     [
       'the authority',
       () => ({ ...tls(), KAFKA_SSL_CA_FILE: kafka.otherAuthority.ca }),
@@ -124,8 +133,7 @@ describe('a secret that changes while the services run', () => {
     const store = await openStore()
     const file = join(kafka.dir, 'password')
     writeFileSync(file, SCRAM_PASSWORD)
-    const { KAFKA_SASL_PASSWORD: _, ...others } = logins['SCRAM-SHA-256']
-    const settings = { ...others, KAFKA_SASL_PASSWORD_FILE: file }
+    const settings = { ...sasl, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256', KAFKA_SASL_PASSWORD_FILE: file }
     const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
     await kafka.setScramPassword(USER, 'another')
     for (const service of services) await untilNotReady(service, /Kafka refuses the login/)
@@ -142,8 +150,11 @@ describe('a secret that changes while the services run', () => {
     const store = await openStore()
     const file = join(kafka.dir, 'client-secret')
     writeFileSync(file, tokens.secret())
-    const { KAFKA_SASL_OAUTH_CLIENT_SECRET: _, ...others } = logins.OAUTHBEARER
-    const settings = { ...others, KAFKA_SASL_OAUTH_CLIENT_SECRET_FILE: file }
+    const { KAFKA_SASL_USERNAME: _, ...others } = sasl
+    const settings = {
+      ...{ ...others, KAFKA_SASL_MECHANISM: 'OAUTHBEARER', KAFKA_SASL_OAUTH_TOKEN_URL: tokens.url },
+      ...{ KAFKA_SASL_OAUTH_CLIENT_ID: USER, KAFKA_SASL_OAUTH_CLIENT_SECRET_FILE: file },
+    }
     const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
     tokens.changeSecret('another')
     for (const service of services) await untilNotReady(service, /grants no token/)

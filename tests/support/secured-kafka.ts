@@ -113,27 +113,6 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
       KAFKA_SASL_PASSWORD: PASSWORD,
     }),
 
-    /** The settings with which a user logs in over TLS. SCRAM needs `setScramPassword` with the same password. */
-    loginsOf(user: string, tokens: { url: string; secret(): string }) {
-      const tls = { KAFKA_SSL_CA_FILE: authority.ca }
-      const sasl = { ...tls, KAFKA_BROKERS: addresses('SASL_SSL'), KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' }
-      const byPassword = { ...sasl, KAFKA_SASL_USERNAME: user, KAFKA_SASL_PASSWORD: PASSWORD }
-      const { cert, key } = authority.issue(user, user)
-      return {
-        PLAIN: { ...byPassword, KAFKA_SASL_MECHANISM: 'PLAIN' },
-        'SCRAM-SHA-256': { ...byPassword, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' },
-        'SCRAM-SHA-512': { ...byPassword, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' },
-        OAUTHBEARER: {
-          ...{ ...sasl, KAFKA_SASL_MECHANISM: 'OAUTHBEARER', KAFKA_SASL_OAUTH_TOKEN_URL: tokens.url },
-          ...{ KAFKA_SASL_OAUTH_CLIENT_ID: user, KAFKA_SASL_OAUTH_CLIENT_SECRET: tokens.secret() },
-        },
-        'a certificate': {
-          ...{ ...tls, KAFKA_BROKERS: addresses('SSL'), KAFKA_SECURITY_PROTOCOL: 'SSL' },
-          ...{ KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key },
-        },
-      }
-    },
-
     /** Stops the process of a broker, which keeps its connections, or lets it continue. */
     signal(nodeId: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
       const node = nodes.get(nodeId)

@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { openIssuer } from './issuer.ts'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { SECRET_MARK } from './secrets.ts'
 
+const ALGORITHM = 'ES256'
+const KEY_ID = 'one'
+const KEYS_PATH = '/keys'
 /** The claims of a token that the brokers require. From Kafka 4.4 on they do not start without both. */
 export const EXPECTED = { issuer: 'https://issuer.example', audience: 'kafka' }
 
@@ -13,28 +16,40 @@ export const EXPECTED = { issuer: 'https://issuer.example', audience: 'kafka' }
 export async function startTokenEndpoint(clientId: string, { lifetimeS = 300, namesLifetime = true } = {}) {
   let secret = `a-client-secret-${SECRET_MARK}`
   let granted = 0
-  const issuer = await openIssuer()
+  const { privateKey, publicKey } = await generateKeyPair(ALGORITHM)
+  const keys = [{ ...(await exportJWK(publicKey)), kid: KEY_ID }]
+  const newToken = () =>
+    new SignJWT()
+      .setProtectedHeader({ alg: ALGORITHM, kid: KEY_ID })
+      .setSubject(clientId)
+      .setIssuer(EXPECTED.issuer)
+      .setAudience(EXPECTED.audience)
+      .setIssuedAt()
+      .setExpirationTime(`${lifetimeS} s`)
+      .sign(privateKey)
 
-  async function respond({ headers }: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, basic = ''] = headers.authorization?.split('Basic ') ?? []
-    const isClient = decodeURIComponent(Buffer.from(basic, 'base64').toString()) === `${clientId}:${secret}`
-    const body = isClient ? await grant() : { error: 'invalid_client' }
-    response.writeHead(isClient ? 200 : 401, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [status, body] = request.url === KEYS_PATH ? [200, { keys }] : await grant(request)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }
 
-  async function grant() {
+  async function grant({ headers }: IncomingMessage): Promise<[number, object]> {
+    const [, basic = ''] = headers.authorization?.split('Basic ') ?? []
+    const isClient = decodeURIComponent(Buffer.from(basic, 'base64').toString()) === `${clientId}:${secret}`
+    if (!isClient) return [401, { error: 'invalid_client' }]
     granted++
-    const iat = Math.floor(Date.now() / 1_000)
-    const claims = { iss: EXPECTED.issuer, aud: EXPECTED.audience, sub: clientId, scope: undefined }
-    const token = await issuer.sign({ ...claims, iat, exp: iat + lifetimeS })
-    return { access_token: token, token_type: 'Bearer', ...(namesLifetime && { expires_in: lifetimeS }) }
+    return [
+      200,
+      { access_token: await newToken(), token_type: 'Bearer', ...(namesLifetime && { expires_in: lifetimeS }) },
+    ]
   }
 
   const server = createServer((request, response) => void respond(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`,
-    keysUrl: issuer.url,
+    url: `${origin}/token`,
+    keysUrl: `${origin}${KEYS_PATH}`,
     secret: () => secret,
     granted: () => granted,
     changeSecret(next: string): void {
@@ -43,7 +58,6 @@ export async function startTokenEndpoint(clientId: string, { lifetimeS = 300, na
     close(): void {
       server.closeAllConnections()
       server.close()
-      void issuer.end()
     },
   }
 }

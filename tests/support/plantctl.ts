@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
+import { expect } from 'vitest'
 
 const PROGRAM = new URL('../../plantctl/src/main.ts', import.meta.url).pathname
 
@@ -34,6 +35,13 @@ export function startPlantctl(
     stderr,
     kill: (signal) => void child.kill(signal),
   }
+}
+
+/** The output of a run that has to succeed. */
+export async function outputOf(run: Promise<Ended>): Promise<string> {
+  const { code, stdout, stderr } = await run
+  expect(code, stdout + stderr).toBe(0)
+  return stdout
 }
 
 /** The text that a stream has returned so far. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { openPort } from './listen.ts'
 import { SECRET_MARK } from './secrets.ts'
 
 const ALGORITHM = 'ES256'
@@ -45,8 +45,8 @@ export async function startTokenEndpoint(clientId: string, { lifetimeS = 300, na
   }
 
   const server = createServer((request, response) => void respond(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { port, close } = await openPort(server)
+  const origin = `http://127.0.0.1:${port}`
   return {
     url: `${origin}/token`,
     keysUrl: `${origin}${KEYS_PATH}`,
@@ -55,9 +55,6 @@ export async function startTokenEndpoint(clientId: string, { lifetimeS = 300, na
     changeSecret(next: string): void {
       secret = next
     },
-    close(): void {
-      server.closeAllConnections()
-      server.close()
-    },
+    close,
   }
 }

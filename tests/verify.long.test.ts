@@ -1,12 +1,10 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { mixedEvents } from './support/new-events.ts'
-import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { createPlantStore, openRedis } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
-
-const plantctl = (store: PlantStore, ...args: string[]) => startPlantctl(args, store.environment).ended
 
 it('verify names a difference and its repair, as text and as JSON, and compares only the named partitions', async () => {
   const store = await createPlantStore()
@@ -17,7 +15,7 @@ it('verify names a difference and its repair, as text and as JSON, and compares 
   const plants = truth.states.reduce((sum, state) => sum + state.plants.size, 0)
   await projector.stop({ graceMs: 10_000 })
   await appendTo(store, mixedEvents(20, 20, store.partitions))
-  expect(await plantctl(store, 'verify')).toMatchObject({
+  expect(await store.plantctl('verify')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(
       new RegExp(`^no difference: ${plants} plants in 6 partitions; left out \\d+ records after the checkpoints\n$`),
@@ -29,7 +27,7 @@ it('verify names a difference and its repair, as text and as JSON, and compares 
   const { generation } = await store.readModel.meta(P)
   const [id = ''] = await redis.lrange(`{${store.topic}:${P}}:${generation}:order`, 0, 0)
   await redis.hdel(`{${store.topic}:${P}}:${generation}:plants`, id)
-  const text = await plantctl(store, 'verify')
+  const text = await store.plantctl('verify')
   expect(text).toMatchObject({
     code: 3,
     stdout: expect.stringMatching(
@@ -37,7 +35,9 @@ it('verify names a difference and its repair, as text and as JSON, and compares 
     ),
     stderr: expect.stringMatching(/^1 difference; compared (.|\n)*plantctl rebuild --partition 2\n$/m),
   })
-  const json = await plantctl(store, 'verify', '--json', '--partition', '2')
+  const unread = startPlantctl(['verify'], store.environment, { closeStdoutAfterBytes: 0 })
+  expect(await unread.ended).toMatchObject({ code: 3, stderr: expect.stringMatching(/difference/) })
+  const json = await store.plantctl('verify', '--json', '--partition', '2')
   expect(json.code).toBe(3)
   expect(JSON.parse(json.stdout)).toMatchObject({
     differences: [{ partition: P, generation, what: 'entryMissing', id }],
@@ -45,5 +45,5 @@ it('verify names a difference and its repair, as text and as JSON, and compares 
     partitions: [{ partition: P, generation }],
   })
   const others = allPartitions(store.partitions).flatMap((p) => (p === P ? [] : ['--partition', String(p)]))
-  expect(await plantctl(store, 'verify', ...others)).toMatchObject({ code: 0 })
+  expect(await store.plantctl('verify', ...others)).toMatchObject({ code: 0 })
 })

@@ -7,9 +7,10 @@ const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tes
 // The numbers are for two cores: a test waits a good part of its time, for sessions to run out and processes to start.
 // The files that one worker runs share their modules: loading them for each file took a third of the time.
 const fourAtATime = { maxWorkers: 4, isolate: false, sequence: { groupOrder: 1 } }
-const twoAtATime = { maxWorkers: 2, isolate: false, sequence: { groupOrder: 2 } }
+const threeAtATime = { maxWorkers: 3, isolate: false, sequence: { groupOrder: 2 } }
 // A hook installs packages in up to two steps of 300 s.
-const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 }, hookTimeout: 660_000 }
+const INSTALL_MS = 660_000
+const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 }, hookTimeout: INSTALL_MS }
 
 // Every process and thread that a test starts loads compiled modules, from the place where Node keeps them by default:
 // a service or command then starts with half the CPU time.
@@ -77,7 +78,7 @@ export default defineConfig({
           name: 'secured',
           include: ['tests/secured/*.secured.test.ts'],
           ...realStores,
-          ...twoAtATime,
+          ...threeAtATime,
           testTimeout: 120_000,
           // Three brokers are formatted within 120 s and start within 120 s, before they get users and rights.
           hookTimeout: 300_000,
@@ -88,7 +89,7 @@ export default defineConfig({
           name: 'redis-ha',
           include: ['tests/redis-ha/*.redis-ha.test.ts'],
           ...realStores,
-          ...twoAtATime,
+          ...threeAtATime,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -98,9 +99,10 @@ export default defineConfig({
           name: 'versions',
           include: ['tests/versions/*.versions.test.ts'],
           ...realStores,
-          ...oneAtATime,
+          ...threeAtATime,
           // The first test of a version downloads it, within 600 s.
           testTimeout: 900_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -135,7 +137,8 @@ export default defineConfig({
           name: 'contract',
           include: ['tests/contract/*.contract.test.ts'],
           ...realStores,
-          ...oneAtATime,
+          ...threeAtATime,
+          hookTimeout: INSTALL_MS,
           testTimeout: 600_000,
         },
       },

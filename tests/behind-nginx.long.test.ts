@@ -1,21 +1,20 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { freePort } from '../local/processes/port.ts'
 import { startProcess } from '../local/processes/process.ts'
-import { type ClientResponse, readPlant, send, untilStopped } from './support/client.ts'
+import { send } from './support/client.ts'
 import { findPrograms } from './support/debian-package.ts'
+import { startPatientCreates } from './support/endless-creates.ts'
 import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, type RunningApi } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { registerProcess } from './support/test-run.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
-const CONNECTIONS = 8
 const CREATES_BETWEEN = 300
-const ATTEMPTS_MAX = 10
 /** The clients are at another address than nginx. */
 const CLIENT = '127.0.0.2'
 
@@ -36,55 +35,26 @@ it.runIf(programs !== undefined)(
     const apis = await Promise.all(ports.map(start))
     await store.startProjector()
     const url = await startNginx(ports)
-    const agent = new Agent({ keepAlive: true, localAddress: CLIENT })
-    onTestFinished(() => agent.destroy())
-
-    let done = 0
-    let repeated = 0
-
-    /** Creates a plant, and repeats it as long as the response says that this may help. */
-    async function create(id: bigint): Promise<ClientResponse | undefined> {
-      const headers = {
-        'content-type': 'application/json',
-        'idempotency-key': `key-${id}`,
-        'x-forwarded-for': '6.6.6.6',
-      }
-      const request = { method: 'POST', headers, agent, body: `{"id":${id},"name":"n"}` }
-      for (let attempt = 1; ; attempt++) {
-        const response = await send(`${url}/plants`, request)
-        const isFinal = response !== undefined && response.status < 500
-        if (isFinal || attempt === ATTEMPTS_MAX) {
-          done++
-          return response
-        }
-        repeated++
-        await delay(1_000 * Number(response?.headers['retry-after'] ?? 1))
-      }
-    }
-    const creates = untilStopped(CONNECTIONS, create)
+    const load = startPatientCreates(url)
     for (const [n, port] of [...ports, ...ports].entries()) {
-      await untilMore()
+      await load.untilMore(CREATES_BETWEEN)
       const old = apis[n % ports.length]
       process.kill(old?.pid ?? 0, 'SIGTERM')
       expect(await old?.exited).toEqual({ code: 0, signal: null })
-      await untilMore()
+      await load.untilMore(CREATES_BETWEEN)
       const started = await start(port)
       apis[n % ports.length] = started
       // nginx uses it again, so the other one may end.
       await vi.waitFor(async () => expect(await createsOf(started)).toBeGreaterThan(0), { timeout: 10_000 })
     }
-    const responses = await creates.stop()
-    console.log(`${responses.length} creates, ${repeated} requests repeated`)
-    expect(responses.filter((response) => response?.status !== 200)).toEqual([])
+    const creates = await load.stop()
+    expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
 
-    async function untilMore(): Promise<void> {
-      const before = done
-      await vi.waitFor(() => expect(done).toBeGreaterThan(before + CREATES_BETWEEN), { timeout: 60_000 })
-    }
-    expect((await readPlant(url, 1n))?.status).toBe(200)
-    const line = readFileSync(apis[0]?.logFile ?? '', 'utf8')
-      .split('\n')
-      .find((text) => text.includes('"method":"POST"'))
+    const agent = new Agent({ localAddress: CLIENT })
+    const headers = { 'x-request-id': randomUUID(), 'x-forwarded-for': '6.6.6.6' }
+    expect(await send(`${url}/plants/1`, { headers, agent })).toMatchObject({ status: 200 })
+    const logged = apis.map(({ logFile }) => readFileSync(logFile, 'utf8')).join('')
+    const line = logged.split('\n').find((text) => text.includes(headers['x-request-id']))
     expect(JSON.parse(line ?? '')).toMatchObject({ client: CLIENT })
     const preflight = { origin: 'https://a.example', 'access-control-request-method': 'POST' }
     expect((await send(`${url}/plants`, { method: 'OPTIONS', headers: preflight }))?.status).toBe(204)

@@ -10,7 +10,6 @@ import {
 } from './support/compressed-records.ts'
 import { consumeInto } from './support/consumed-plants.ts'
 import { createPlantStore } from './support/plant-store.ts'
-import { startPlantctl } from './support/plantctl.ts'
 import { untilNotice, untilNotReady, untilReady } from './support/readiness.ts'
 
 const OUTCOME_UNKNOWN = 50302
@@ -30,21 +29,19 @@ it('batches of each codec and encoder are read by each program and by the librar
   const found = await onConnections(4, ids, async (id) => (await readPlant(api.url, id))?.status)
   expect(found).toEqual(ids.map(() => 200))
   await vi.waitFor(() => expect(consumer.events.map(({ id }) => id)).toEqual(ids), 30_000)
-  const plantctl = (...args: string[]) => startPlantctl(args, store.environment).ended
   for (const [command, lines] of [
     [['verify'], `no difference: ${ids.length} plants`],
     [['export'], `"id":"${ids.at(-1)}"`],
     [['events', '--partition', '0', '--json'], `"offset":${compressedRecords.length * compressedEvents.length - 1},`],
     [['rebuild'], ''],
   ] as const)
-    expect(await plantctl(...command)).toMatchObject({ code: 0, stdout: expect.stringContaining(lines) })
+    expect(await store.plantctl(...command)).toMatchObject({ code: 0, stdout: expect.stringContaining(lines) })
 })
 
 it('a batch that cannot be decoded stops only its partition, and each program names it', async () => {
   const store = await createPlantStore()
   await keepCompression(store)
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
-  const plantctl = (...args: string[]) => startPlantctl(args, store.environment).ended
   const partitionOfId = (id: bigint) => partitionOf(Buffer.from(String(id)), store.partitions)
   const damaged = 2 as Partition
   await onConnections(4, idsFrom(0, 30), (id) => createPlant(api.url, id, `plant ${id}`))
@@ -66,13 +63,13 @@ it('a batch that cannot be decoded stops only its partition, and each program na
   // A projector commits what it waits for.
   await vi.waitFor(async () => {
     const problem = /^1 problem.*\n! partition 2 cannot be read from offset \d+ on: the batch there is damaged/
-    expect(await plantctl('status')).toMatchObject({ code: 3, stdout: expect.stringMatching(problem) })
+    expect(await store.plantctl('status')).toMatchObject({ code: 3, stdout: expect.stringMatching(problem) })
   }, 30_000)
   for (const command of ['export', 'rebuild', 'events']) {
-    const { code, stderr } = await plantctl(command)
+    const { code, stderr } = await store.plantctl(command)
     expect([command, code, stderr.trimEnd().split('\n').at(-1)]).toEqual([command, 1, expect.stringMatching(reason)])
   }
-  expect(await plantctl('events', '--partition', '1')).toMatchObject({ code: 0 })
+  expect(await store.plantctl('events', '--partition', '1')).toMatchObject({ code: 0 })
   // It compares up to the checkpoint of the read model, which is before the batch.
-  expect(await plantctl('verify')).toMatchObject({ code: 0 })
+  expect(await store.plantctl('verify')).toMatchObject({ code: 0 })
 })

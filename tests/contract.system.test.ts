@@ -1,15 +1,22 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readPlant, send } from './support/client.ts'
 import { consumeInto } from './support/consumed-plants.ts'
+import { AUDIENCE, ISSUER, openIssuer } from './support/issuer.ts'
 import { openPlantStore, type PlantStore, type RunningApi } from './support/plant-store.ts'
 
 let store: PlantStore
 let api: RunningApi
+let issuer: Awaited<ReturnType<typeof openIssuer>>
 
 beforeAll(async () => {
+  issuer = await openIssuer()
   store = await openPlantStore()
-  ;[api] = await Promise.all([store.startApi(), store.startProjector()])
-  return store.end
+  const jwts = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: issuer.url }
+  ;[api] = await Promise.all([store.startApi(jwts), store.startProjector()])
+  return async () => {
+    await store.end()
+    await issuer.end()
+  }
 })
 
 const json = { 'content-type': 'application/json' }
@@ -50,6 +57,20 @@ describe('creating and reading', () => {
     expect(await post('{"id":50,"name":"Fern"}', retried)).toMatchObject({ body: { error: 40003 } })
     expect(await post(body)).toMatchObject({ body: { error: 40003 } })
     expect(await post(body, { ...retried, 'idempotency-key': 'a b' })).toMatchObject({ body: { error: 40005 } })
+  })
+
+  it('takes an Idempotency-Key for one of its caller: a retry by another caller is a different request', async () => {
+    const retryAs = async (claims: object) =>
+      post('{"id":51,"name":"Fern"}', {
+        ...{ ...json, 'idempotency-key': 'key-1' },
+        authorization: `Bearer ${await issuer.sign({ sub: 'tests', ...claims })}`,
+      })
+    expect(await retryAs({ jti: '1' })).toMatchObject({ status: 200 })
+    expect(await retryAs({ jti: '2' })).toMatchObject({ status: 200 })
+    expect(await retryAs({ sub: 'ann' })).toMatchObject({ body: { error: 40003 } })
+    // The label of the token without claims is "tests", too.
+    const byToken = await post('{"id":51,"name":"Fern"}', { ...json, 'idempotency-key': 'key-1' })
+    expect(byToken).toMatchObject({ body: { error: 40003 } })
   })
 
   it('sends a consistency token with each 200 and each duplicate, and accepts it', async () => {

@@ -7,7 +7,6 @@ import { startCreates } from './support/endless-creates.ts'
 import { openTransactional } from './support/other-producers.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore, startPlantStore } from './support/plant-store.ts'
-import { startPlantctl } from './support/plantctl.ts'
 import { untilNotice, untilReady } from './support/readiness.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { setTopicConfig } from './support/topic.ts'
@@ -51,7 +50,7 @@ it('a broker that does not respond for 10 s is named while creates wait, and the
   await kafka.pause()
   const waiting = createPlant(api.url, 1n, 'Monstera')
   await untilNotice(api, /^partition \d: no append acknowledged for 10 s: (no response|Kafka cannot be reached)/)
-  const { code, stderr } = await startPlantctl(['status'], store.environment).ended
+  const { code, stderr } = await store.plantctl('status')
   expect(code).toBe(1)
   expect(stderr).toMatch(
     /^Kafka at \S+ (is not reachable|does not respond \(timed out\)): check that it runs and .*\n$/,

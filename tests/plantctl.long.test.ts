@@ -38,12 +38,11 @@ it.each([
 })
 
 it.each([
-  [[], /^The operator's command line/],
-  [['tokens'], /^The operator's command line/],
-  [['token', 'create'], /^Creates a bearer token/],
-])('plantctl prints the help of %j', async (words, help) => {
-  for (const flag of ['--help', '-h'])
-    expect(await plantctl(...words, flag)).toEqual({ code: 0, stdout: expect.stringMatching(help), stderr: '' })
+  [['-h'], /^The operator's command line/],
+  [['tokens', '--help'], /^The operator's command line/],
+  [['token', 'create', '-h'], /^Creates a bearer token/],
+])('plantctl prints the help by %j', async (words, help) => {
+  expect(await plantctl(...words)).toEqual({ code: 0, stdout: expect.stringMatching(help), stderr: '' })
 })
 
 it('plantctl gives the same help without dashes, and its version', async () => {

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { DEADLINES } from './support/loaded-store.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
-import { startPlantctl } from './support/plantctl.ts'
+import { outputOf } from './support/plantctl.ts'
 import { startSteadyLoad } from './support/steady-load.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
@@ -22,9 +22,9 @@ it('a rebuild under full load causes no failed or wrong response, and serves the
   const load = startSteadyLoad([first.url, second.url])
   await vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(500), WAIT_MS)
   const createsBefore = load.done.creates
-  await expectRun(store, 'rebuild')
+  await outputOf(store.plantctl('rebuild'))
   const during = load.done.creates - createsBefore
-  await expectRun(store, 'verify')
+  await outputOf(store.plantctl('verify'))
   const { done } = load
   await vi.waitFor(() => expect(Math.min(done.lists, done.absences, done.duplicates)).toBeGreaterThan(0), WAIT_MS)
   await load.stop()
@@ -34,15 +34,9 @@ it('a rebuild under full load causes no failed or wrong response, and serves the
   const after = await generationsOf(store)
   expect(after.filter((generation) => before.includes(generation))).toEqual([])
   await expectReadModelToEqual(await readTruth(store), store)
-  await expectRun(store, 'verify')
+  await outputOf(store.plantctl('verify'))
   await expectNothingLeft(store)
 })
-
-/** Runs a plantctl command that has to succeed. */
-async function expectRun({ environment }: PlantStore, command: string): Promise<void> {
-  const { code, stdout, stderr } = await startPlantctl([command], environment).ended
-  expect(code, stdout + stderr).toBe(0)
-}
 
 /** Appends the events of `plants` plants; every tenth id is claimed twice. */
 function fill(store: PlantStore, plants: number): Promise<void> {

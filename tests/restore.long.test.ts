@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { inFile } from '@plant-store/shared/consumer/consumer.ts'
 import type { PlantCreated } from '@plant-store/shared/consumer/plant-record.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
+import { createLatchedTopic } from '@plant-store/shared/event-log/latch.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
@@ -10,7 +11,7 @@ import { createPlant, errorOf, idsFrom, onConnections, readPlant } from './suppo
 import { consumeInto, newGroup } from './support/consumed-plants.ts'
 import { eventually } from './support/eventually.ts'
 import { listAll, listPage } from './support/listing.ts'
-import { startPlantctl } from './support/plantctl.ts'
+import { outputOf, startPlantctl } from './support/plantctl.ts'
 import { appendMixed, createStoreWithTable, expectTableVerified, WITH_TABLE } from './support/plants-table.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import type { TestTopic } from './support/topic.ts'
@@ -34,11 +35,7 @@ async function appendGap(log: TestTopic): Promise<void> {
 it('to clients, the read model, the table and consumers a restored log is the one that was lost', async () => {
   const { store } = await createStoreWithTable()
   const { topic, partitions, readModel } = store
-  const plantctl = async (...args: string[]) => {
-    const { code, stdout, stderr } = await startPlantctl(args, { ...store.environment, ...WITH_TABLE }).ended
-    expect(code, stderr).toBe(0)
-    return stdout
-  }
+  const plantctl = (...args: string[]) => outputOf(startPlantctl(args, { ...store.environment, ...WITH_TABLE }).ended)
   const start = () => Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   const create = (url: string, from: number) =>
     onConnections(8, idsFrom(from, 100), (id) => createPlant(url, id, `plant ${id}`))
@@ -72,6 +69,9 @@ it('to clients, the read model, the table and consumers a restored log is the on
   const before = await metas()
 
   await deleteTopic(store)
+  await createLatchedTopic(store.kafka, store, new Map(), 0)
+  await expect(store.startApi()).rejects.toThrow(/exit code 78.*is being restored and may lack records/s)
+  await expect(store.startProjector()).rejects.toThrow(/exit code 78.*is being restored and may lack records/s)
   await plantctl('restore', '--from', folder)
   const [restored] = await start()
   expect(await answersOf(restored.url)).toEqual(answers)

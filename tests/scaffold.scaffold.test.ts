@@ -9,7 +9,6 @@ import { runStep } from './support/run-step.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const FIELDS = ['customer:text', 'note:text?', 'priority:int64?', 'size:int64', 'state:enum(open|paid)']
-const SEEDS = '2000'
 const TIMEOUT_MS = 1_200_000
 const START_MS = 600_000
 const STOP_MS = 20_000
@@ -32,8 +31,8 @@ it('a service of another name, with further fields, passes its checks and tests,
   expect(await run(copy, 'git', 'status', '--porcelain')).toBe('')
   expect(await run(copy, 'git', 'log', '--format=%s')).toBe('Scaffold a service for orders\n')
 
+  // The unit tests have a short simulation.
   for (const script of ['check', 'test:unit']) await run(copy, 'npm', 'run', script)
-  await run(copy, 'npm', 'run', 'simulate', '--', '--seeds', SEEDS)
 
   const port = String(await freePort())
   const logFile = join(parent, 'npm-start.log')

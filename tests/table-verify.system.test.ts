@@ -4,7 +4,7 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { newEvent } from './support/new-events.ts'
-import { openRedis } from './support/plant-store.ts'
+import { openRedis, type PlantStore } from './support/plant-store.ts'
 import { failing, printing, startPlantctl } from './support/plantctl.ts'
 import {
   appendMixed,
@@ -20,13 +20,14 @@ import { readRawRecords } from './support/raw-records.ts'
 import { appendTo, createTableTopic, tableTopicOf } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
-it('verify --table finds each kind of difference', async () => {
+it('verify --table finds each kind of difference, and status a plant whose entry is missing', async () => {
   const { store, table } = await createStoreWithTable()
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   const followed = await followTable(table)
   await onConnections(8, idsFrom(0, 100), (id) => createPlant(api.url, id, `plant ${id}`))
   await followed.expectToEqual(await readTruth(store))
   await projector.stop({ graceMs: 10_000 })
+  await expectStatusToMiss(store)
   const [row] = (await readRawRecords(table, TABLE)).filter(({ key }) => String(key) === '7')
   const { partition } = newEvent(7n, table.partitions)
   const headers = row?.headers as Record<string, Buffer>
@@ -50,6 +51,20 @@ it('verify --table finds each kind of difference', async () => {
   expect(stdout).toMatch(/partition \d+ of the table: plant 7 has another offset: expected "\d+", found "999"/)
 })
 
+/** Without the entry of the latest plant in a partition, where the table ends. */
+async function expectStatusToMiss(store: PlantStore): Promise<void> {
+  const redis = openRedis()
+  const { generation } = await store.readModel.meta(0 as Partition)
+  const at = `{${store.topic}:0}:${generation}`
+  const [id = ''] = await redis.lrange(`${at}:order`, -1, -1)
+  const entry = await redis.hgetBuffer(`${at}:plants`, id)
+  await redis.hdel(`${at}:plants`, id)
+  const status = startPlantctl(['status'], { ...store.environment, ...WITH_TABLE })
+  const found = new RegExp(`lists plant ${id} but has no entry for it[^]*plantctl rebuild`)
+  expect(await status.ended).toMatchObject(printing(found, 3))
+  await redis.hset(`${at}:plants`, id, entry as Buffer)
+}
+
 it('verify --table names rows that are missing, and a table that nobody writes', async () => {
   const { store, table } = await createStoreWithTable()
   await appendMixed(store, 100, 100)
@@ -58,12 +73,6 @@ it('verify --table names rows that are missing, and a table that nobody writes',
   await projector.stop({ graceMs: 10_000 })
   const behind = /partition 0 of the table: \d+ plants of the log not in the table: is a projector running/
   expect(await verifyTable(store)).toMatchObject(printing(behind, 3))
-  const unread = startPlantctl(
-    ['verify', '--table'],
-    { ...store.environment, ...WITH_TABLE },
-    { closeStdoutAfterBytes: 0 },
-  )
-  expect(await unread.ended).toMatchObject(failing(/difference/, 3))
   // The row of the last creation alone: those before it are missing.
   const truth = await readTruth(store)
   const [last] = readableIn(truth.states[0] as Truth['states'][number]).toSorted((a, b) => b.offset - a.offset)
@@ -112,21 +121,4 @@ it('table rebuild writes the table into another topic while the store runs, and 
   const other = await createTableTopic({ ...store, topic: `${store.topic}.other` })
   await appendRow(other, 0)
   expect(await rebuild(other.topic).ended).toMatchObject(failing(/the table was written from another log/))
-})
-
-it('status with a table names a plant whose entry is missing', async () => {
-  const { store } = await createStoreWithTable()
-  await appendMixed(store, 100, 100)
-  const projector = await store.startProjector(WITH_TABLE)
-  await expectReadModelToEqual(await readTruth(store), store)
-  await expectTableVerified(store)
-  await projector.stop({ graceMs: 10_000 })
-  const redis = openRedis()
-  const at = `{${store.topic}:0}:`
-  const generation = await redis.get(`${at}live`)
-  const [id] = await redis.lrange(`${at}${generation}:order`, -1, -1)
-  await redis.hdel(`${at}${generation}:plants`, String(id))
-  const status = startPlantctl(['status'], { ...store.environment, ...WITH_TABLE })
-  const found = new RegExp(`lists plant ${id} but has no entry for it[^]*plantctl rebuild`)
-  expect(await status.ended).toMatchObject(printing(found, 3))
 })

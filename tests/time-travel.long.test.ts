@@ -6,20 +6,16 @@ import { expect, it, vi } from 'vitest'
 import { MAX_INT64, MIN_INT64 } from './support/generated-plants.ts'
 import { mixedEvents, newEvent } from './support/new-events.ts'
 import { createPlantStore, type PlantStore } from './support/plant-store.ts'
-import { startPlantctl } from './support/plantctl.ts'
+import { outputOf } from './support/plantctl.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
-
-const plantctl = (store: PlantStore, ...args: string[]) => startPlantctl(args, store.environment).ended
 
 type Summary = { plants: number; unreadable: number; positions: string; sha256: string }
 
 /** Runs an exporting command, and checks the output against its last line. */
 async function exported(store: PlantStore, ...args: string[]): Promise<Summary & { lines: string[] }> {
-  const { code, stdout, stderr } = await plantctl(store, ...args)
-  expect({ code, error: code === 0 ? '' : stderr }).toEqual({ code: 0, error: '' })
-  return summaryOf(stdout)
+  return summaryOf(await outputOf(store.plantctl(...args)))
 }
 
 function summaryOf(text: string): Summary & { lines: string[] } {
@@ -67,7 +63,7 @@ it('an export is the fold of the log, identical from Redis, from the log, and in
   expect(await exported(store, 'export')).toEqual(whole)
   expect(await exported(store, 'export', '--from-redis')).toEqual(whole)
   const file = join(temporaryFolder(), 'plants.jsonl')
-  expect(await plantctl(store, 'export', '--output', file)).toMatchObject({ code: 0, stdout: '' })
+  expect(await outputOf(store.plantctl('export', '--output', file))).toBe('')
   expect(summaryOf(readFileSync(file, 'utf8'))).toEqual(whole)
 })
 

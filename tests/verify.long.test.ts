@@ -1,12 +1,10 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { mixedEvents } from './support/new-events.ts'
-import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
-import { printing, startPlantctl } from './support/plantctl.ts'
+import { createPlantStore, openRedis } from './support/plant-store.ts'
+import { failing, printing, startPlantctl } from './support/plantctl.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
-
-const plantctl = (store: PlantStore, ...args: string[]) => startPlantctl(args, store.environment).ended
 
 it('verify names a difference and its repair, as text and as JSON, and compares only the named partitions', async () => {
   const store = await createPlantStore()
@@ -18,7 +16,7 @@ it('verify names a difference and its repair, as text and as JSON, and compares 
   await projector.stop({ graceMs: 10_000 })
   await appendTo(store, mixedEvents(20, 20, store.partitions))
   const extent = `${plants} plants in 6 partitions; left out \\d+ records after the checkpoints`
-  expect(await plantctl(store, 'verify')).toMatchObject(printing(new RegExp(`^no difference: ${extent}\n$`)))
+  expect(await store.plantctl('verify')).toMatchObject(printing(new RegExp(`^no difference: ${extent}\n$`)))
 
   const redis = openRedis()
   const P = 2 as Partition
@@ -26,11 +24,13 @@ it('verify names a difference and its repair, as text and as JSON, and compares 
   const [id = ''] = await redis.lrange(`{${store.topic}:${P}}:${generation}:order`, 0, 0)
   await redis.hdel(`{${store.topic}:${P}}:${generation}:plants`, id)
   const missing = new RegExp(`^partition 2, generation ${generation}: plant ${id} is missing: the log has {.*}\n$`)
-  expect(await plantctl(store, 'verify')).toMatchObject({
+  expect(await store.plantctl('verify')).toMatchObject({
     ...printing(missing, 3),
     stderr: expect.stringMatching(/^1 difference; compared (.|\n)*plantctl rebuild --partition 2\n$/m),
   })
-  const json = await plantctl(store, 'verify', '--json', '--partition', '2')
+  const unread = startPlantctl(['verify'], store.environment, { closeStdoutAfterBytes: 0 })
+  expect(await unread.ended).toMatchObject(failing(/difference/, 3))
+  const json = await store.plantctl('verify', '--json', '--partition', '2')
   expect(json.code).toBe(3)
   expect(JSON.parse(json.stdout)).toMatchObject({
     differences: [{ partition: P, generation, what: 'entryMissing', id }],
@@ -38,5 +38,5 @@ it('verify names a difference and its repair, as text and as JSON, and compares 
     partitions: [{ partition: P, generation }],
   })
   const others = allPartitions(store.partitions).flatMap((p) => (p === P ? [] : ['--partition', String(p)]))
-  expect(await plantctl(store, 'verify', ...others)).toMatchObject({ code: 0 })
+  expect(await store.plantctl('verify', ...others)).toMatchObject({ code: 0 })
 })

@@ -10,10 +10,10 @@ const LIMIT_MS = 600_000
 const isPossible = await hasToxiproxy()
 if (!isPossible) console.warn('Neither toxiproxy-server nor Go is installed: chaos does not run.')
 
-it.runIf(isPossible).each([1])(
-  'keeps every guarantee while processes, links and stores fail (seed %i)',
-  async (seed) => {
-    const args = [MAIN, '--minutes', '1', '--seed', String(seed)]
+it.runIf(isPossible)(
+  'keeps every guarantee while processes, links and stores fail',
+  async () => {
+    const args = [MAIN, '--minutes', '1', '--seed', '1']
     const { code, output } = await runCommand(process.execPath, args, { timeoutMs: RUN_LIMIT_MS })
     expect(code, output).toBe(0)
   },

@@ -17,8 +17,8 @@ const provoke = it.runIf(programs !== undefined)
 const start = (settings?: Record<string, string>, stores?: Environment) =>
   startWatchedStore(programs as Programs, settings, stores)
 
-provoke('the projector is killed, until the window is full', async () => {
-  const { store, projector, untilFiring, untilOnly } = await start({ WINDOW_MAX_MIB: '2' })
+provoke('the projector is killed, until the window is full, and later the api', async () => {
+  const { store, api, projector, untilFiring, untilOnly } = await start({ WINDOW_MAX_MIB: '2' })
   process.kill(-projector.pid, 'SIGKILL')
   // Twice as many as the window has room for.
   const events = Array.from({ length: 20_000 }, (_, n) => newEvent(BigInt(-1 - n), store.partitions))
@@ -30,20 +30,22 @@ provoke('the projector is killed, until the window is full', async () => {
   await store.startProjector()
   // It has another operations port, which this Prometheus does not know.
   await untilOnly('PlantStoreInstanceDown', 'PlantStoreProjectorMissing')
-})
-
-provoke('the api is killed', async () => {
-  const { api, untilOnly } = await start()
   process.kill(-api.pid, 'SIGKILL')
-  await untilOnly('PlantStoreApiMissing', 'PlantStoreInstanceDown')
+  await untilOnly('PlantStoreApiMissing', 'PlantStoreInstanceDown', 'PlantStoreProjectorMissing')
 })
 
-provoke('Redis hangs', async () => {
+provoke('Redis hangs, and clients send more requests than a limit allows', async () => {
   const redis = await startRedisProcess({})
-  const { untilFiring, untilOnly } = await start({ CREATE_DEADLINE_MS: '1000' }, { redisUrl: redis.url })
+  const settings = { CREATE_DEADLINE_MS: '1000', REQUESTS_MAX: '8' }
+  const { api, untilFiring, untilOnly } = await start(settings, { redisUrl: redis.url })
   pause(redis)
   await untilFiring('PlantStoreReadModelUnreachable', 'PlantStoreCreatesNotWritten')
+  // All permitted requests now wait for Redis, however slowly this process sends the next ones.
+  const firstId = 1_000_000n
+  const { stop } = untilStopped(16, (id) => createPlant(api.url, firstId + id, 'one too many'))
+  await untilFiring('PlantStoreNearLimit', 'PlantStoreOverload')
   resume(redis)
+  await stop()
   await untilOnly()
 })
 
@@ -58,44 +60,25 @@ provoke('Kafka hangs', async () => {
   await untilOnly()
 })
 
-provoke('a foreign record', async () => {
-  const { store, untilFiring, untilOnly } = await start()
+provoke('a foreign record, a refused table, an issuer without keys, an event loop that stands still', async () => {
+  const issuer = 'https://issuer.example'
+  const jwt = { JWT_ISSUER: issuer, JWT_AUDIENCE: 'plants', JWT_JWKS_URL: 'http://127.0.0.1:1/keys' }
+  const { store, table, api, untilFiring, untilOnly } = await start(jwt)
   await appendTo(store, [{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
   await untilFiring('PlantStoreUnreadableRecords')
   await untilOnly()
-})
 
-provoke('Kafka refuses the table', async () => {
-  const { table, untilFiring, untilOnly } = await start()
   await setTopicConfig(table, { 'cleanup.policy': 'compact', 'max.message.bytes': '10' })
   await untilFiring('PlantStoreTableLag')
   await setTopicConfig(table, { 'cleanup.policy': 'compact' })
   await untilOnly()
-})
 
-provoke('more requests than a limit allows', async () => {
-  const redis = await startRedisProcess({})
-  const { api, untilFiring } = await start({ REQUESTS_MAX: '8' }, { redisUrl: redis.url })
-  // All permitted requests then wait for it, however slowly this process sends the next ones.
-  pause(redis)
-  const firstId = 1_000_000n
-  untilStopped(16, (id) => createPlant(api.url, firstId + id, 'one too many'))
-  await untilFiring('PlantStoreNearLimit', 'PlantStoreOverload')
-  resume(redis)
-})
-
-provoke('an issuer without keys', async () => {
-  const issuer = 'https://issuer.example'
-  const jwt = { JWT_ISSUER: issuer, JWT_AUDIENCE: 'plants', JWT_JWKS_URL: 'http://127.0.0.1:1/keys' }
-  const { api, untilFiring } = await start(jwt)
   const part = (content: object) => Buffer.from(JSON.stringify(content)).toString('base64url')
   const headers = { authorization: `Bearer ${part({ alg: 'ES256' })}.${part({ iss: issuer })}.AA` }
-  untilStopped(1, () => send(`${api.url}/plants/1`, { headers }))
+  const { stop } = untilStopped(1, () => send(`${api.url}/plants/1`, { headers }))
   await untilFiring('PlantStoreTokensUnchecked')
-})
+  await stop()
 
-provoke('an event loop that stands still', async () => {
-  const { api, untilFiring } = await start()
   let isGoing = true
   const standing = standStill()
   await untilFiring('PlantStoreEventLoopDelay')

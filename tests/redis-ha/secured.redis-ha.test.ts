@@ -11,7 +11,7 @@ import { createPlant } from '../support/client.ts'
 import { documentedRights } from '../support/documented-rights.ts'
 import { startLoadedStore } from '../support/loaded-store.ts'
 import { createPlantStore, type RunningService } from '../support/plant-store.ts'
-import { startPlantctl } from '../support/plantctl.ts'
+import { outputOf } from '../support/plantctl.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { openClient, startRedisProcess } from '../support/redis-processes.ts'
@@ -59,10 +59,7 @@ async function startSecuredRedis() {
 it('api, projector and plantctl need TLS, a certificate, a login and the documented rights, each of them', async () => {
   const { admin, settings } = await startSecuredRedis()
   const { store, expectNoHarm } = await startLoadedStore({ redis: settings })
-  for (const command of COMMANDS) {
-    const { code, stderr } = await startPlantctl(command.split(' '), store.environment).ended
-    expect({ command, code, stderr }).toMatchObject({ code: 0 })
-  }
+  for (const command of COMMANDS) await outputOf(store.plantctl(...command.split(' ')))
   await expectNoHarm()
   expect(await refusedCalls()).toEqual([])
 
@@ -107,8 +104,7 @@ it('a wrong password is named, and a new one in the file counts without a restar
     await untilNotReady(service, /^redis: Redis refuses the login: correct REDIS_USERNAME or REDIS_PASSWORD_FILE/m)
     expect(logOf(service)).toMatch(/correct REDIS_USERNAME or REDIS_PASSWORD_FILE/)
   }
-  const { code, stderr } = await startPlantctl(['status'], store.environment).ended
-  expect({ code, stderr }).toEqual({
+  expect(await store.plantctl('status')).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/correct REDIS_USERNAME or REDIS_PASSWORD_FILE/),
   })
@@ -143,8 +139,7 @@ it('a missing right is named, and its grant counts without a restart', async () 
     await untilReady(...services)
   }
   // No call was executed in part.
-  const { code, stdout } = await startPlantctl(['verify'], store.environment).ended
-  expect({ code, stdout }).toMatchObject({ code: 0 })
+  await outputOf(store.plantctl('verify'))
 })
 
 it('a live page that lacks a right says so, and its service stays ready', async () => {

@@ -23,13 +23,11 @@ import { newEvent } from '../support/new-events.ts'
 import { openProjectedStore } from '../support/projected-store.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
-import { createTestTopic } from '../support/topic.ts'
 
 const USER = 'plants'
 const NEAREST = 'org.apache.kafka.common.replica.RackAwareReplicaSelector'
 const NODE_IDS = [1, 2, 3]
 const P = 0 as Partition
-const PARTITIONS = 6
 /** Enough for some in each partition. */
 const RECORDS = 60
 /** One for each fetch. */
@@ -363,30 +361,4 @@ it('replays each record once when another partition gets another leader meanwhil
     },
   })
   expect(offsets).toEqual(Array.from({ length: LARGE_RECORDS }, (_, offset) => offset))
-})
-
-it('appends, follows and connects while a broker is stopped that accepts connections', async () => {
-  const { topic } = await createTestTopic(cluster.brokers, PARTITIONS)
-  const newRecords = () => Array.from({ length: RECORDS }, (_, id) => newEvent(BigInt(id), PARTITIONS))
-  const kafka = clientOf(1)
-  const appender = createAppender(kafka, topic)
-  onTestFinished(() => appender.close())
-  await appender.connect()
-  const followed = followLog({ kafka, topic, partitions: PARTITIONS })
-  const delivered = () => followed.delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.eventId))
-  async function appendAndFollow(): Promise<void> {
-    const records = newRecords()
-    await vi.waitFor(() => appender.append(records), SOON)
-    const eventIds = records.map(({ headers }) => String(headers.ce_id))
-    await vi.waitFor(() => expect(delivered()).toEqual(expect.arrayContaining(eventIds)), SOON)
-  }
-  await appendAndFollow()
-
-  const frozen = appender.leaderOf(0 as Partition) as number
-  stopBroker(frozen)
-  await appendAndFollow()
-  for (const partition of allPartitions(PARTITIONS)) expect(appender.leaderOf(partition)).not.toBe(frozen)
-
-  const readOffsets = () => withAdmin(clientOf(frozen), (admin) => admin.fetchTopicOffsets(topic))
-  expect(await vi.waitFor(readOffsets, SOON)).toHaveLength(PARTITIONS)
 })

@@ -1,67 +1,68 @@
 import { randomUUID } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import { TokenMissing } from '@plant-store/shared/event-log/broker-errors.ts'
+import { refusalOf, TokenMissing } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { AuthenticationProviderArgs } from 'kafkajs'
-import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { createPlant, readPlant } from '../support/client.ts'
-import { newPlant } from '../support/generated-plants.ts'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import type { Certified } from '../../local/stores/certificates.ts'
+import { createPlant, errorOf, idsWhile, onConnections, readPlant } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
+import { DEADLINES } from '../support/loaded-store.ts'
+import { newEvent } from '../support/new-events.ts'
 import { npmStart, prepareStart, stopStart } from '../support/npm-start.ts'
-import { createPlantStore } from '../support/plant-store.ts'
+import { createPlantStore, openPlantStore, type PlantStore } from '../support/plant-store.ts'
 import { quietLog } from '../support/quiet-log.ts'
+import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { createTestTopic } from '../support/topic.ts'
+import { expectReadModelToEqual, readTruth } from '../support/truth.ts'
 
 const USER = 'plants'
 const P = 0 as Partition
+const SESSION_MS = 5_000
+const SCRAM_PASSWORD = `a-scram-${PASSWORD}`
+/** So short that Kafka ends the session with the token. */
+const TOKEN_LIFETIME_S = 6
 /** Less than brokers keep an idle connection. */
 const CLOSED_WITHIN = { timeout: 20_000, interval: 20 }
 /** More than `npmStart` waits. */
 const NPM_START = { timeout: 300_000 }
-const SCRAM_PASSWORD = `a-scram-${PASSWORD}`
 
 let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
 let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
-/** The settings of each way to log in. */
-let logins: Record<string, Record<string, string>>
+/** The settings of each way to log in, without what the cases vary. */
+let logins: Record<'sasl' | 'scram' | 'oauth' | 'tls', Record<string, string>>
+/** The file of the password of SCRAM. */
+let passwordFile: string
 
 beforeAll(async () => {
-  tokens = await startTokenEndpoint(USER)
-  kafka = await startSecuredKafka({ users: [USER], tokenKeysUrl: tokens.keysUrl })
+  tokens = await startTokenEndpoint(USER, { lifetimeS: TOKEN_LIFETIME_S })
+  kafka = await startSecuredKafka({
+    users: [USER],
+    tokenKeysUrl: tokens.keysUrl,
+    moreSettings: { 'connections.max.reauth.ms': String(SESSION_MS) },
+  })
   await Promise.all([kafka.setScramPassword(USER, SCRAM_PASSWORD), kafka.allowAll(USER)])
-  const passwordFile = join(kafka.dir, 'password')
+  passwordFile = join(kafka.dir, 'password')
   writeFileSync(passwordFile, `${SCRAM_PASSWORD}\n`)
-  const certified = kafka.authority.issue('user', USER)
-  const tls = { KAFKA_SSL_CA_FILE: kafka.authority.ca }
-  const sasl = { ...tls, KAFKA_BROKERS: kafka.saslTls, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' }
-  const scram = { ...sasl, KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD_FILE: passwordFile }
+  const authority = { KAFKA_SSL_CA_FILE: kafka.authority.ca }
+  const common = { ...authority, KAFKA_BROKERS: kafka.saslTls, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' }
+  const sasl = { ...common, KAFKA_SASL_USERNAME: USER }
   logins = {
-    'PLAIN without TLS': kafka.loginOf(USER),
-    PLAIN: { ...sasl, KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD },
-    'SCRAM-SHA-256': { ...scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' },
-    'SCRAM-SHA-512': { ...scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' },
-    OAUTHBEARER: {
-      ...sasl,
-      KAFKA_SASL_MECHANISM: 'OAUTHBEARER',
-      KAFKA_SASL_OAUTH_TOKEN_URL: tokens.url,
-      KAFKA_SASL_OAUTH_CLIENT_ID: USER,
-      KAFKA_SASL_OAUTH_CLIENT_SECRET: tokens.secret(),
+    sasl,
+    scram: { ...sasl, KAFKA_SASL_PASSWORD_FILE: passwordFile },
+    oauth: {
+      ...{ ...common, KAFKA_SASL_MECHANISM: 'OAUTHBEARER' },
+      ...{ KAFKA_SASL_OAUTH_TOKEN_URL: tokens.url, KAFKA_SASL_OAUTH_CLIENT_ID: USER },
     },
-    'a certificate': {
-      ...tls,
-      KAFKA_BROKERS: kafka.tls,
-      KAFKA_SECURITY_PROTOCOL: 'SSL',
-      KAFKA_SSL_CERT_FILE: certified.cert,
-      KAFKA_SSL_KEY_FILE: certified.key,
-    },
+    tls: { ...authority, KAFKA_BROKERS: kafka.tls, KAFKA_SECURITY_PROTOCOL: 'SSL' },
   }
 })
 afterAll(async () => {
@@ -69,15 +70,17 @@ afterAll(async () => {
   await kafka?.stop()
 })
 
-it.each(['PLAIN without TLS', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER', 'a certificate'])(
-  'a plant is created and read with %s',
-  async (login) => {
-    const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
-    const [api] = await Promise.all([store.startApi(logins[login]), store.startProjector(logins[login])])
-    expect((await createPlant(api.url, 1n, 'Monstera')).response?.status).toBe(200)
-    expect((await readPlant(api.url, 1n))?.body).toMatchObject({ name: 'Monstera' })
-  },
-)
+const openStore = () => createPlantStore({ kafkaBrokers: kafka.brokers })
+
+// The services log in by PLAIN in rights.secured, by SCRAM in cluster.secured, and by tokens below.
+it('a plant is created and read with a certificate', async () => {
+  const store = await openStore()
+  const { cert, key } = kafka.authority.issue('user', USER)
+  const settings = { ...logins.tls, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key }
+  const [api] = await Promise.all([store.startApi(settings), store.startProjector(settings)])
+  expect((await createPlant(api.url, 1n, 'Monstera')).response?.status).toBe(200)
+  expect((await readPlant(api.url, 1n))?.body).toMatchObject({ name: 'Monstera' })
+})
 
 it('a login without a password leaves no connection open', async () => {
   const sockets: Socket[] = []
@@ -112,7 +115,7 @@ it('a login that ends half-way does not make Kafka refuse the next one', async (
     await appender.refreshLeaders()
     expect(appender.leaderOf(P)).toBeDefined()
   }, CLOSED_WITHIN)
-  const batches = new Map([[P, [plantCreated(newPlant(1n), randomUUID() as EventId, 1)]]])
+  const batches = new Map([[P, [newEvent(1n, 1)]]])
   const append = async () => (await appender.send(appender.leaderOf(P) as number, 'healthy', batches)).get(P)
   isTokenMissing = true
   for (let attempt = 0; attempt < 4; attempt++)
@@ -126,7 +129,7 @@ it(
   NPM_START,
   async () => {
     const { localDir, environment } = await prepareStart({
-      ...logins['SCRAM-SHA-512'],
+      ...{ ...logins.scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' },
       REDIS_URL: inject('redisUrl'),
       PLANTS_TOPIC: `plants-${randomUUID()}`,
     })
@@ -135,3 +138,141 @@ it(
     await stopStart(run.launcher)
   },
 )
+
+describe('a service that Kafka refuses at its start says what to correct', () => {
+  let store: PlantStore
+  beforeAll(async () => {
+    store = await openPlantStore({ kafkaBrokers: kafka.brokers })
+    return store.end
+  })
+
+  const unknown = () => {
+    const { cert, key } = kafka.otherAuthority.issue('stranger', USER)
+    return { ...logins.tls, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key }
+  }
+
+  it.each<[string, () => Record<string, string>, RegExp]>([
+    [
+      'the password of PLAIN',
+      () => ({ ...logins.sasl, KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_PASSWORD: 'wrong' }),
+      /Kafka refuses the login: correct KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD/,
+    ],
+    [
+      'the password of SCRAM',
+      () => ({ ...logins.sasl, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_PASSWORD: 'wrong' }),
+      /Kafka refuses the login: correct KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD/,
+    ],
+    [
+      'the secret of the client',
+      () => ({ ...logins.oauth, KAFKA_SASL_OAUTH_CLIENT_SECRET: 'wrong' }),
+      /grants no token \(invalid_client\): correct .*KAFKA_SASL_OAUTH_CLIENT_SECRET/,
+    ],
+    [
+      'the authority',
+      () => ({ ...logins.tls, KAFKA_SSL_CA_FILE: kafka.otherAuthority.ca }),
+      /the certificate of localhost:\d+ is not accepted \([A-Z\d_]+\): correct KAFKA_SSL_CA_FILE/,
+    ],
+    [
+      'the host name',
+      () => ({ ...logins.tls, KAFKA_BROKERS: kafka.tls.replaceAll('localhost', '127.0.0.1') }),
+      /the certificate of 127\.0\.0\.1:\d+ is for another address \([A-Z\d_]+\): .*KAFKA_BROKERS/,
+    ],
+    [
+      'the certificate',
+      unknown,
+      /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/,
+    ],
+    [
+      'no certificate',
+      () => logins.tls,
+      /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/,
+    ],
+    [
+      'a listener without SASL',
+      () => ({ ...kafka.loginOf(USER), KAFKA_BROKERS: kafka.brokers }),
+      /Kafka expects no SASL login on this port: correct KAFKA_SECURITY_PROTOCOL/,
+    ],
+    [
+      'a mechanism that the listener does not offer',
+      () => ({ ...kafka.loginOf(USER), KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_PASSWORD: SCRAM_PASSWORD }),
+      /Kafka does not offer this SASL mechanism: correct KAFKA_SASL_MECHANISM/,
+    ],
+  ])('%s', async (_what, settings, reason) => {
+    const api = await store.startApi(settings(), 'listening')
+    await untilNotReady(api, reason)
+    await api.stop({ graceMs: 1_000 })
+  })
+})
+
+it('no create fails while sessions begin and end', async () => {
+  const settings = kafka.loginOf(USER)
+  const store = await openStore()
+  const services = await Promise.all([store.startApi({ ...settings, ...DEADLINES }), store.startProjector(settings)])
+  const until = Date.now() + 3 * SESSION_MS
+  const ids = idsWhile(() => Date.now() < until)
+  const creates = await onConnections(8, ids, (id) => createPlant(services[0].url, id, 'Monstera'))
+  expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
+  await untilReady(...services)
+  await expectReadModelToEqual(await readTruth(store), store)
+})
+
+describe('a secret that changes while the services run', () => {
+  it('is a password', async () => {
+    const store = await openStore()
+    const settings = { ...logins.scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' }
+    const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
+    await kafka.setScramPassword(USER, 'another')
+    for (const service of services) await untilNotReady(service, /Kafka refuses the login/)
+    let nextId = 1n
+    const create = async () => (await createPlant(services[0].url, nextId++, 'Monstera')).response
+    // The session of the append's connection may have begun later than others.
+    await eventually(async () => expect(errorOf(await create())).toBe(50301))
+    writeFileSync(passwordFile, 'another')
+    await untilReady(...services)
+    expect((await create())?.status).toBe(200)
+  })
+
+  it('is the secret of a client, whose tokens end every few seconds', async () => {
+    const store = await openStore()
+    const file = join(kafka.dir, 'client-secret')
+    writeFileSync(file, tokens.secret())
+    const settings = { ...logins.oauth, KAFKA_SASL_OAUTH_CLIENT_SECRET_FILE: file }
+    const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
+    tokens.changeSecret('another')
+    for (const service of services) await untilNotReady(service, /grants no token/)
+    writeFileSync(file, 'another')
+    await untilReady(...services)
+    expect((await createPlant(services[0].url, 1n, 'Monstera')).response?.status).toBe(200)
+  })
+
+  it('is a client certificate, and the authority of the brokers', async () => {
+    const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => join(kafka.dir, `rotated.${name}`)) as [
+      string,
+      string,
+      string,
+    ]
+    const use = (authority: string, certified: Certified) => {
+      copyFileSync(authority, ca)
+      copyFileSync(certified.cert, cert)
+      copyFileSync(certified.key, key)
+    }
+    const stranger = kafka.otherAuthority.issue('rotated', USER)
+    use(kafka.otherAuthority.ca, stranger)
+    const client = createKafka(
+      kafka.tls.split(','),
+      'test',
+      quietLog,
+      securityOf({
+        ...{ KAFKA_BROKERS: kafka.tls, KAFKA_SECURITY_PROTOCOL: 'SSL' },
+        ...{ KAFKA_SSL_CA_FILE: ca, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key },
+      }),
+    )
+    const connect = () => withAdmin(client, (admin) => admin.describeCluster())
+    const refused = () => connect().catch((error: unknown) => refusalOf(error, {}))
+    expect(await refused()).toMatch(/correct KAFKA_SSL_CA_FILE/)
+    use(kafka.authority.ca, stranger)
+    expect(await refused()).toMatch(/correct KAFKA_SSL_CERT_FILE/)
+    use(kafka.authority.ca, kafka.authority.issue('renewed', USER))
+    expect((await connect()).brokers).toHaveLength(3)
+  })
+})

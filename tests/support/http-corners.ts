@@ -11,6 +11,8 @@ const LIMITS = {
   KEEP_ALIVE_TIMEOUT_MS: '500',
   READ_DEADLINE_MS: '300',
   BODY_MAX_BYTES: '2000',
+  // The end of the store finds a token in its log.
+  LOG_LEVEL: 'debug',
 }
 const MAX_TEXT = 1_000
 const MAX_DEPTH = 32

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { onTestFinished } from 'vitest'
+import { openPort } from './listen.ts'
 
 export const ISSUER = 'https://id.example'
 export const AUDIENCE = 'plants'
@@ -53,10 +53,7 @@ export async function openIssuer() {
       return signed.setProtectedHeader({ alg: ALGORITHM, kid }).sign((await keyNamed(kid)).privateKey)
     },
 
-    async end(): Promise<void> {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    end: async (): Promise<void> => close(),
   }
 
   async function keyNamed(name: string) {
@@ -75,8 +72,8 @@ export async function openIssuer() {
     requests.count++
     issuer.respond(response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  issuer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
+  const { port, close } = await openPort(server)
+  issuer.url = `http://127.0.0.1:${port}/keys`
   await issuer.publish('one')
   return issuer
 }

@@ -2,6 +2,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import type { Kafka } from 'kafkajs'
 import { inject, onTestFinished } from 'vitest'
 import { createImpatientKafka } from './impatient-kafka.ts'
+import { listen } from './listen.ts'
 
 /**
  * The fate of a request. The broker handles it, and its response is lost: with the connection, or without a word. Or
@@ -15,7 +16,7 @@ export type Fate = 'loses the connection' | 'has no response' | 'arrives after i
  */
 export async function openKafkaProxy({ requestTimeoutMs = 1_000 } = {}) {
   const [host, port] = inject('kafkaBrokers').split(':')
-  const sockets = new Set<Socket>()
+  const brokers = new Set<Socket>()
   const suffered = Promise.withResolvers<void>()
   let next: { apiKey: number; fate: Fate } | undefined
   let late: { apiKey: number; deliver(): void } | undefined
@@ -24,7 +25,8 @@ export async function openKafkaProxy({ requestTimeoutMs = 1_000 } = {}) {
     const broker = connect(Number(port), host)
     const apiKeys = new Map<number, number>()
     const spoiled = new Map<number, Fate>()
-    for (const socket of [client, broker]) sockets.add(socket.on('error', () => {}))
+    brokers.add(broker)
+    for (const socket of [client, broker]) socket.on('error', () => {})
     // Until the test ends, the broker handles what was spoiled, also if the client gives up before.
     client.on('close', () => spoiled.size > 0 || broker.destroy())
     broker.on('close', () => client.destroy())
@@ -52,13 +54,10 @@ export async function openKafkaProxy({ requestTimeoutMs = 1_000 } = {}) {
     })
   }
 
-  const server = createServer(carry)
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const own = await listen(createServer(carry))
   onTestFinished(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
+    for (const broker of brokers) broker.destroy()
   })
-  const { port: own } = server.address() as { port: number }
   const kafka: Kafka = createImpatientKafka(inject('kafkaBrokers'), {
     requestTimeout: requestTimeoutMs,
     socketFactory: ({ onConnect }) => connect(own, '127.0.0.1', onConnect),

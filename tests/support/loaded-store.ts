@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest'
 import { createPlantStore, type Environment } from './plant-store.ts'
-import { startPlantctl } from './plantctl.ts'
+import { outputOf } from './plantctl.ts'
 import { startSteadyLoad } from './steady-load.ts'
 
 export const PATIENT = { timeout: 60_000, interval: 20 }
@@ -34,8 +34,7 @@ export async function startLoadedStore(environment: Environment) {
     async expectNoHarm(): Promise<void> {
       await load.stop()
       expect(load.wrong).toEqual([])
-      const { code, stdout, stderr } = await startPlantctl(['verify'], store.environment).ended
-      expect(code, stdout + stderr).toBe(0)
+      await outputOf(store.plantctl('verify'))
     },
   }
 }

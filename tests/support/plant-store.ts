@@ -9,6 +9,7 @@ import { argumentsOf } from '../../local/launch/service.ts'
 import { freePort } from '../../local/processes/port.ts'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.ts'
 import { isReady } from './is-ready.ts'
+import { startPlantctl } from './plantctl.ts'
 import { quietLog } from './quiet-log.ts'
 import { expectNoSecrets, SECRET_MARK } from './secrets.ts'
 import { processEnvironment, registerProcess } from './test-run.ts'
@@ -97,6 +98,7 @@ export async function openPlantStore({
     readModel,
     /** The settings by which a process finds this store. */
     environment,
+    plantctl: (...args: string[]) => startPlantctl(args, environment).ended,
 
     /** `started`: when it resolves, at `listening` with an operations port that responds. */
     async startApi(settings: Settings = {}, started: 'ready' | 'listening' = 'ready'): Promise<RunningApi> {

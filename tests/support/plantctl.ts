@@ -39,6 +39,13 @@ export function startPlantctl(
   }
 }
 
+/** The output of a run that has to succeed. */
+export async function outputOf(run: Promise<Ended>): Promise<string> {
+  const { code, stdout, stderr } = await run
+  expect(code, stdout + stderr).toBe(0)
+  return stdout
+}
+
 /** The text that a stream has returned so far. */
 function textOf(stream: Readable): () => string {
   const chunks: Buffer[] = []

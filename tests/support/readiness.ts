@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { expect, vi } from 'vitest'
+import { readyz } from './is-ready.ts'
 import type { RunningService } from './plant-store.ts'
 
 const WAIT = { timeout: 60_000, interval: 20 }
 
 type Readyz = { ready: boolean; reasons: string[]; notices: string[] }
 
-async function readyz({ opsUrl }: RunningService): Promise<Omit<Readyz, 'ready'>> {
-  const response = await fetch(`${opsUrl}/readyz`)
+async function stateOf({ opsUrl }: RunningService): Promise<Omit<Readyz, 'ready'>> {
+  const response = await readyz(opsUrl)
   const { ready, reasons, notices } = (await response.json()) as Readyz
   expect([response.status, reasons.length === 0]).toEqual(ready ? [200, true] : [503, false])
   return { reasons, notices }
@@ -16,7 +17,7 @@ async function readyz({ opsUrl }: RunningService): Promise<Omit<Readyz, 'ready'>
 /** Waits until a service is not ready for this reason; returns all its reasons of that moment. */
 export function untilNotReady(service: RunningService, reason: RegExp, wait = WAIT): Promise<string[]> {
   return vi.waitFor(async () => {
-    const { reasons } = await readyz(service)
+    const { reasons } = await stateOf(service)
     expect(reasons.join('\n')).toMatch(reason)
     return reasons
   }, wait)
@@ -25,13 +26,13 @@ export function untilNotReady(service: RunningService, reason: RegExp, wait = WA
 /** Waits until a service has this notice. */
 export async function untilNotice(service: RunningService, notice: RegExp): Promise<void> {
   await vi.waitFor(async () => {
-    expect((await readyz(service)).notices).toEqual([expect.stringMatching(notice)])
+    expect((await stateOf(service)).notices).toEqual([expect.stringMatching(notice)])
   }, WAIT)
 }
 
 export async function untilReady(...services: RunningService[]): Promise<void> {
   await vi.waitFor(async () => {
-    for (const service of services) expect((await readyz(service)).reasons).toEqual([])
+    for (const service of services) expect((await stateOf(service)).reasons).toEqual([])
   }, WAIT)
 }
 

@@ -27,7 +27,7 @@ export default async function startStores({ vitest }: TestProject): Promise<(() 
 }
 
 async function openStores(vitest: Vitest): Promise<() => void> {
-  const name = await chooseSource(process.env.PLANT_STORE_TEST_WITH, whyNoDocker, console.log)
+  const name = await chooseSource()
   const run = openTestRun()
   const source = await openSource(name, run)
   let isComplete = false
@@ -46,9 +46,4 @@ async function openStores(vitest: Vitest): Promise<() => void> {
     isComplete = true
     end()
   }
-}
-
-async function whyNoDocker(): Promise<string | undefined> {
-  const docker = await import('./stores/why-no-docker.ts')
-  return docker.whyNoDocker()
 }

@@ -8,7 +8,7 @@ import { startPatientCreates } from '../support/endless-creates.ts'
 import { listAll } from '../support/listing.ts'
 import { scrape, sumOf } from '../support/metrics-text.ts'
 import { createPlantStore, openRedis } from '../support/plant-store.ts'
-import { startPlantctl } from '../support/plantctl.ts'
+import { outputOf, startPlantctl } from '../support/plantctl.ts'
 import { createStoreWithTable, expectTableVerified, WITH_TABLE } from '../support/plants-table.ts'
 import { untilReady } from '../support/readiness.ts'
 import { createProcessSource } from '../support/stores/from-processes.ts'
@@ -56,11 +56,7 @@ it.for(VERSIONS)('%s', async ([, fetchPrograms, expectedNotices], context) => {
   const { store } = await createStoreWithTable({ kafkaBrokers: brokers, redisUrl: ownRedis.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   const consumer = await consumeInto(store.topic, { brokers: [brokers] })
-  const plantctl = async (...args: string[]) => {
-    const { code, stdout, stderr } = await startPlantctl(args, { ...store.environment, ...WITH_TABLE }).ended
-    expect(code, stdout + stderr).toBe(0)
-    return stdout
-  }
+  const plantctl = (...args: string[]) => outputOf(startPlantctl(args, { ...store.environment, ...WITH_TABLE }).ended)
 
   const retried = { 'idempotency-key': randomUUID() }
   const create = (name: string, headers = {}) => createPlant(api.url, OTHER_ID, name, headers)

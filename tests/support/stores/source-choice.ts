@@ -5,35 +5,29 @@ import type { StoreSource } from './store-source.ts'
 export type SourceName = 'docker' | 'processes'
 
 /**
- * The requested source, or else Docker when it is available, or else processes.
- *
- * @param requested the value of PLANT_STORE_TEST_WITH
- * @param whyNoDocker resolves with the reason when Docker is not available
- * @param say prints the choice, and the reason when it is not Docker
- * @throws {Failure} when the requested source is not available
+ * The source that PLANT_STORE_TEST_WITH requests, or else Docker when it is available, or else processes. Prints the
+ * choice, and the reason when it is not Docker. Throws a Failure when the requested source is not available.
  */
-export async function chooseSource(
-  requested: string | undefined,
-  whyNoDocker: () => Promise<string | undefined>,
-  say: (line: string) => void,
-): Promise<SourceName> {
+export async function chooseSource(): Promise<SourceName> {
+  const requested = process.env.PLANT_STORE_TEST_WITH
   if (requested && requested !== 'docker' && requested !== 'processes') {
     throw new Failure(`PLANT_STORE_TEST_WITH=${requested}: expected docker or processes`)
   }
   const asProcesses = 'The tests run Kafka and Redis as processes'
   if (requested === 'processes') {
-    say(`${asProcesses}: PLANT_STORE_TEST_WITH requests them.`)
+    console.log(`${asProcesses}: PLANT_STORE_TEST_WITH requests them.`)
     return 'processes'
   }
-  const obstacle = await whyNoDocker()
+  const docker = await import('./why-no-docker.ts')
+  const obstacle = await docker.whyNoDocker()
   if (obstacle === undefined) {
-    say('The tests run Kafka and Redis in Docker.')
+    console.log('The tests run Kafka and Redis in Docker.')
     return 'docker'
   }
   if (requested === 'docker') {
     throw new Failure(`PLANT_STORE_TEST_WITH=docker: ${obstacle}. PLANT_STORE_TEST_WITH=processes needs none.`)
   }
-  say(`${asProcesses}: ${obstacle}.`)
+  console.log(`${asProcesses}: ${obstacle}.`)
   return 'processes'
 }
 

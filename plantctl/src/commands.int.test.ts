@@ -1,6 +1,6 @@
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import { beforeAll, expect, inject, it } from 'vitest'
-import { environmentOf } from '../../tests/support/plantctl.ts'
+import { environmentOf } from '../../tests/support/plantctl-of-topic.ts'
 import { createTestTopic } from '../../tests/support/topic.ts'
 import type { CliContext } from './cli-context.ts'
 import { COMMANDS, commandOf, overview, unknownCommand } from './commands.ts'

@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import type { TopicSettings } from '@plant-store/shared/event-log/topic-configuration.ts'
-import { expect, inject } from 'vitest'
-import { processEnvironment } from './test-run.ts'
+import { expect } from 'vitest'
 
 const PROGRAM = new URL('../../plantctl/src/main.ts', import.meta.url).pathname
 
@@ -51,20 +49,6 @@ function textOf(stream: Readable): () => string {
   const chunks: Buffer[] = []
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   return () => Buffer.concat(chunks).toString()
-}
-
-/** The settings by which plantctl finds this topic. */
-export const environmentOf = ({ topic, partitions }: TopicSettings) => ({
-  ...processEnvironment,
-  KAFKA_BROKERS: inject('kafkaBrokers'),
-  REDIS_URL: inject('redisUrl'),
-  PLANTS_TOPIC: topic,
-  PLANTS_PARTITIONS: String(partitions),
-})
-
-/** plantctl on this topic. */
-export function plantctlOf(topic: TopicSettings) {
-  return (...args: string[]) => startPlantctl(args, environmentOf(topic)).ended
 }
 
 /** An end with this result. */

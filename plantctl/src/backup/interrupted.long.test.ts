@@ -12,7 +12,8 @@ import { createRandom, pick, type Random } from '../../../tests/simulation/rando
 import { contentOf, deleteTopic } from '../../../tests/support/backups.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
-import { environmentOf, plantctlOf, startPlantctl } from '../../../tests/support/plantctl.ts'
+import { startPlantctl } from '../../../tests/support/plantctl.ts'
+import { environmentOf, plantctlOf } from '../../../tests/support/plantctl-of-topic.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 

@@ -1,7 +1,7 @@
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTransactional } from '../../../tests/support/other-producers.ts'
-import { plantctlOf } from '../../../tests/support/plantctl.ts'
+import { plantctlOf } from '../../../tests/support/plantctl-of-topic.ts'
 import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
 
 const PARTITIONS = 2

@@ -1,6 +1,6 @@
 import { expect, inject, it } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
-import { plantctlOf } from '../../../tests/support/plantctl.ts'
+import { plantctlOf } from '../../../tests/support/plantctl-of-topic.ts'
 import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
 
 it('says of an unreadable claim whether an upgrade can help, and does not call it created', async () => {

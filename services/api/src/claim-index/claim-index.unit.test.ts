@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -32,12 +33,12 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}
   let sink = {} as RecordSink
   let readModelAt: Checkpoint = BEFORE_LOG
   const reloaded: unknown[] = []
-  const asked: number[] = []
+  const asked: PlantId[][] = []
   const claimIndex = createClaimIndex({
     readModel: {
       meta: async () => ({ checkpoint: readModelAt }) as PartitionMeta,
       lookUpEach(requests) {
-        asked.push(requests.reduce((sum, { ids }) => sum + ids.length, 0))
+        asked.push(requests.flatMap(({ ids }) => ids))
         return requests.map(async ({ ids }) => ({ checkpoint: readModelAt.offset, entries: ids.map(() => undefined) }))
       },
     },
@@ -143,16 +144,17 @@ it('a create gets its first claim from whichever delivers it', async () => {
   expect(decided.at(-1)).toEqual({ offset: 1, ...others })
 })
 
-it('the read model is asked for creates that wait long less and less often, and for few at a time', async () => {
+it('the read model is asked for creates that wait long in order, less and less often, and for few at a time', async () => {
   const { wait, advance, askedTogether } = openClaimIndex()
-  const count = 2_000
-  for (let n = 0; n < count; n++)
-    wait({ ...newClaim(), partition: P, checkpoint: BEFORE_LOG.offset }, () => expect.unreachable())
+  const claims = Array.from({ length: 2_000 }, newClaim)
+  for (const claim of claims)
+    wait({ ...claim, partition: P, checkpoint: BEFORE_LOG.offset }, () => expect.unreachable())
   for (let ms = 0; ms < 1_000; ms += FIRST_CLAIM_WAITS.checkEveryMs) await advance(FIRST_CLAIM_WAITS.checkEveryMs)
-  const asked = askedTogether.reduce((sum, ids) => sum + ids, 0)
-  expect(asked).toBeGreaterThan(10 * count)
-  expect(asked).toBeLessThan(25 * count)
-  expect(Math.max(...askedTogether)).toBe(FIRST_CLAIM_WAITS.lookUpMaxIds)
+  const asked = askedTogether.flat()
+  expect(asked.slice(0, claims.length)).toEqual(claims.map(({ id }) => id))
+  expect(asked.length).toBeGreaterThan(10 * claims.length)
+  expect(asked.length).toBeLessThan(25 * claims.length)
+  expect(Math.max(...askedTogether.map(({ length }) => length))).toBe(FIRST_CLAIM_WAITS.lookUpMaxIds)
 })
 
 it('the tail rests after records of its own', async () => {

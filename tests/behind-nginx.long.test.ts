@@ -53,9 +53,11 @@ it.runIf(programs !== undefined)(
     const agent = new Agent({ localAddress: CLIENT })
     const headers = { 'x-request-id': randomUUID(), 'x-forwarded-for': '6.6.6.6' }
     expect(await send(`${url}/plants/1`, { headers, agent })).toMatchObject({ status: 200 })
-    const logged = apis.map(({ logFile }) => readFileSync(logFile, 'utf8')).join('')
-    const line = logged.split('\n').find((text) => text.includes(headers['x-request-id']))
-    expect(JSON.parse(line ?? '')).toMatchObject({ client: CLIENT })
+    const lines = () => apis.flatMap(({ logFile }) => readFileSync(logFile, 'utf8').split('\n'))
+    const logged = () => lines().find((text) => text.includes(headers['x-request-id']))
+    // A line is written after its response.
+    await expect.poll(logged).toBeDefined()
+    expect(JSON.parse(logged() ?? '')).toMatchObject({ client: CLIENT })
     const preflight = { origin: 'https://a.example', 'access-control-request-method': 'POST' }
     expect((await send(`${url}/plants`, { method: 'OPTIONS', headers: preflight }))?.status).toBe(204)
     expect(await send(`${url}/nothing`, {})).toMatchObject({ status: 404, body: { error: 40400 } })

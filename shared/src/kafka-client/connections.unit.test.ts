@@ -34,7 +34,11 @@ it('a client that is disconnected ends the connections to brokers that it droppe
 
 it('a login whose token took longer than the limit of the connection ends it at once', async () => {
   vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
+  onTestFinished(() => {
+    // First: the tests that follow would keep the fake timer.
+    vi.restoreAllMocks()
+    vi.useRealTimers()
+  })
   const logger = { namespace: () => logger, debug() {}, error() {} }
   const socketFactory = ({ onConnect }: { onConnect(): void }) => {
     queueMicrotask(onConnect)

@@ -84,7 +84,7 @@ export function createFirstClaims(options: FirstClaimsOptions) {
   /** An acknowledgement may be late, or the window may have moved on. */
   function askForSlow(): void {
     const slow = waiting.values().filter(({ since }) => time.now() - since >= waits.slowMs)
-    // In an order of their own, so that a schedule of the simulation can be repeated: the map has none.
+    // Sorted, so that a schedule of the simulation can be repeated: the order of the map differs between processes.
     const added = slow.filter((each) => !askedFor.has(each)).sort((a, b) => a.since - b.since || Number(a.id - b.id))
     for (const each of added) askedFor.add(each)
     if (slow.length > 0) onSlow()

@@ -55,8 +55,6 @@ type PartitionCursor = {
   epoch: number
   /** The deliveries of the partition, one after the other. */
   queue: Promise<void>
-  /** The end of those of earlier assignments: the group may be joined again while the sink is called. */
-  former: Promise<unknown>
   /** The reason why the partition does not advance. */
   problem: string | undefined
   /** The first offset of the batch that it cannot pass. */
@@ -91,8 +89,8 @@ export function createPartitionCursors<R extends LogRecord>(
 ) {
   const closing = new AbortController()
   let cursors: Map<Partition, PartitionCursor> | undefined
-  /** The newest cursor of each partition, also after it was revoked. */
-  const latest = new Map<Partition, PartitionCursor>()
+  /** The ends of the last calls of the sink. During one, the group may be joined again, which makes a new cursor. */
+  const called = new Map<Partition, Promise<unknown>>()
   const allVerified = Promise.withResolvers<void>()
   const isCurrent = (partition: Partition, cursor: PartitionCursor) => cursors?.get(partition) === cursor
 
@@ -221,7 +219,9 @@ export function createPartitionCursors<R extends LogRecord>(
     next: Checkpoint,
   ): Promise<void> {
     try {
-      const reached = await onRecords(partition, records, next, from)
+      const call = onRecords(partition, records, next, from)
+      called.set(partition, Promise.allSettled([call]))
+      const reached = await call
       cursor.problem = undefined
       if (next.offset > from.offset) cursor.backOff.reset()
       if (reached !== next) return moveTo(partition, cursor, from, reached)
@@ -261,20 +261,17 @@ export function createPartitionCursors<R extends LogRecord>(
       const created = new Map<Partition, PartitionCursor>()
       cursors = created
       for (const partition of assigned) {
-        const before = latest.get(partition)
         created.set(partition, {
           checkpoint: undefined,
           verified: false,
           epoch: 0,
           queue: Promise.resolve(),
-          former: Promise.all([before?.queue, before?.former]),
           problem: undefined,
           undecodable: undefined,
           backOff: createBackOff(retry),
         })
         source.pause(partition)
       }
-      for (const [partition, cursor] of created) latest.set(partition, cursor)
       const loaded = loadCheckpoints(created).catch(fail)
       for (const cursor of created.values()) cursor.queue = loaded
     },
@@ -299,7 +296,7 @@ export function createPartitionCursors<R extends LogRecord>(
       let delivery: Delivery<R> | undefined
       cursor.queue = cursor.queue
         .then(async () => {
-          await cursor.former
+          await called.get(partition)
           // A delivery of an earlier epoch may end before the checkpoint of this one.
           delivery = cursor.epoch === epoch ? read() : undefined
           if (delivery !== undefined) await handle(partition, cursor, delivery)

@@ -1,7 +1,7 @@
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import { beforeAll, expect, inject, it } from 'vitest'
-import { environmentOf } from '../../tests/support/plantctl-of-topic.ts'
 import { createTestTopic } from '../../tests/support/topic.ts'
+import { environmentOf } from '../../tests/support/topic-plantctl.ts'
 import type { CliContext } from './cli-context.ts'
 import { COMMANDS, commandOf, overview, unknownCommand } from './commands.ts'
 

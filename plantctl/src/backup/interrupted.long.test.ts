@@ -13,9 +13,9 @@ import { contentOf, deleteTopic } from '../../../tests/support/backups.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { startPlantctl } from '../../../tests/support/plantctl.ts'
-import { environmentOf, plantctlOf } from '../../../tests/support/plantctl-of-topic.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl.ts'
 
 const PARTITIONS = 3
 const PLANTS = 1_000

@@ -1,8 +1,8 @@
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTransactional } from '../../../tests/support/other-producers.ts'
-import { plantctlOf } from '../../../tests/support/plantctl-of-topic.ts'
 import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
+import { plantctlOf } from '../../../tests/support/topic-plantctl.ts'
 
 const PARTITIONS = 2
 /** For seven processes of 3.5 s each on a busy machine. */

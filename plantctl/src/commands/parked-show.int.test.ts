@@ -1,7 +1,7 @@
 import { expect, inject, it } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
-import { plantctlOf } from '../../../tests/support/plantctl-of-topic.ts'
 import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
+import { plantctlOf } from '../../../tests/support/topic-plantctl.ts'
 
 it('says of an unreadable claim whether an upgrade can help, and does not call it created', async () => {
   const { kafka, topic } = await createTestTopic(inject('kafkaBrokers'), 1)

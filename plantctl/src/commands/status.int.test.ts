@@ -3,9 +3,9 @@ import { Redis } from 'ioredis'
 import type { Consumer } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { startPlantctl } from '../../../tests/support/plantctl.ts'
-import { environmentOf } from '../../../tests/support/plantctl-of-topic.ts'
 import { appendRow, WITH_TABLE } from '../../../tests/support/plants-table.ts'
 import { createTableTopic, createTestTopic } from '../../../tests/support/topic.ts'
+import { environmentOf } from '../../../tests/support/topic-plantctl.ts'
 
 const WAIT_MS = 20_000
 const PARTITIONS = 2

@@ -10,6 +10,12 @@ type FetchError = Error & { topic?: string; partition?: number; broker?: string 
 
 type PreferredReplicas = Record<string, Record<number, { nodeId: number }>>
 
+type ErrorClass = new (message: string, address: { host: string; port: number }) => Error
+type Broker = {
+  nodeId: string | number
+  connectionPool: { host: string; port: number; pool: readonly { drop(error: Error): void }[] }
+}
+
 /** The part of kafkajs's ConsumerGroup that is used here. */
 type ConsumerGroup = {
   groupId: string
@@ -18,21 +24,26 @@ type ConsumerGroup = {
   generationId: number | null
   /** Empty without one. */
   rackId: string
-  coordinator: unknown
+  /** The time within which a broker answers a fetch, in ms. */
+  maxWaitTime: number
+  coordinator: Broker
   /** Commits offsets, to the coordinator of the last join; null before the first one. */
   offsetManager: { coordinator: unknown } | null
   /** The replicas that the leaders have named to read from. */
   preferredReadReplicasPerTopicPartition: PreferredReplicas
   cluster: MemberCluster & {
     brokerPool: {
+      brokers: Readonly<Record<string, Broker>>
       metadataExpireAt: number | null
       metadata: { brokers: readonly { nodeId: number; host: string; port: number }[] } | null
     }
     getNodeIds(): readonly string[]
+    refreshMetadata(): Promise<void>
     findTopicPartitionMetadata(topic: string): readonly { partitionId: number; offlineReplicas: readonly number[] }[]
-    findGroupCoordinator(wanted: { groupId: string }): Promise<unknown>
+    findGroupCoordinator(wanted: { groupId: string }): Promise<Broker>
   }
   findReadReplicaForPartitions(topic: string, partitions: readonly number[]): Record<number, number[]>
+  fetch(nodeId: string): Promise<unknown[]>
   recoverFromFetch(error: FetchError): Promise<void>
   joinAndSync(): Promise<void>
   heartbeat(options: { interval: number }): Promise<void>
@@ -47,6 +58,8 @@ const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
 /** kafkajs drops the broker then, and asks for the metadata again. */
 const CLOSED = 'KafkaJSConnectionClosedError'
 const CONNECT_AGAIN_AFTER_MS = 1_000
+/** A broker that is later than this may be frozen. The metadata are requested as often. */
+const LATE_MS = 500
 /** As long as kafkajs reads from the replica that a leader has named. */
 const RACK_AGAIN_AFTER_MS = 300_000
 
@@ -54,6 +67,9 @@ const RACK_AGAIN_AFTER_MS = 300_000
  * kafkajs sends heartbeats to the coordinator that it found when it joined. When that broker is frozen, each heartbeat
  * takes a request time-out, and no record is delivered meanwhile: for 25 s, until the retries are over. Here the
  * coordinator is looked for again after the first one. A group is left without the response of a frozen coordinator.
+ *
+ * kafkajs waits for a frozen broker until the time-out of the request, also when the cluster has replaced it, and after
+ * such a change it fetches from no broker meanwhile. Here what waits for a late broker ends when the broker has left.
  *
  * A consumer of kafkajs joins as a new member. After a crash it would wait until the group has expelled the one that it
  * was before: for a session, which begins again when a broker becomes the coordinator.
@@ -68,22 +84,41 @@ const RACK_AGAIN_AFTER_MS = 300_000
  * the fetches from that one wait. If none can be, a heartbeat fails. If it is a replica of the rack, which each leader
  * would name again, the leaders are read for a while.
  */
-export function groupsWithLiveBrokers(Original: new (options: object) => ConsumerGroup) {
+export function groupsWithLiveBrokers(
+  Original: new (options: object) => ConsumerGroup,
+  { KafkaJSConnectionClosedError }: { KafkaJSConnectionClosedError: ErrorClass },
+) {
   return class extends Original {
     leftRack = { id: '', againAtMs: Number.POSITIVE_INFINITY }
 
     override async heartbeat(options: { interval: number }): Promise<void> {
       if (this.memberId === null) throw Object.assign(new Error('not a member of the group'), { type: UNKNOWN_MEMBER })
+      // It would be connected to first, until the time-out.
+      if (this.hasLeft(this.coordinator)) await this.findCoordinator()
+      const endWatch = this.dropWhenLeft(this.coordinator, LATE_MS)
       try {
         await super.heartbeat(options)
       } catch (error) {
         const { type } = error as { type?: string }
         // An error without a type is one of the connection.
-        if (type === undefined || type === NOT_COORDINATOR) {
-          this.coordinator = await this.cluster.findGroupCoordinator({ groupId: this.groupId })
-          if (this.offsetManager !== null) this.offsetManager.coordinator = this.coordinator
-        }
+        if (type === undefined || type === NOT_COORDINATOR) await this.findCoordinator()
         throw error
+      } finally {
+        endWatch()
+      }
+    }
+
+    async findCoordinator(): Promise<void> {
+      this.coordinator = await this.cluster.findGroupCoordinator({ groupId: this.groupId })
+      if (this.offsetManager !== null) this.offsetManager.coordinator = this.coordinator
+    }
+
+    override async fetch(nodeId: string): Promise<unknown[]> {
+      const endWatch = this.dropWhenLeft(this.cluster.brokerPool.brokers[nodeId], this.maxWaitTime + LATE_MS)
+      try {
+        return await super.fetch(nodeId)
+      } finally {
+        endWatch()
       }
     }
 
@@ -130,6 +165,27 @@ export function groupsWithLiveBrokers(Original: new (options: object) => Consume
         return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
       }
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
+    }
+
+    hasLeft(broker: Broker): boolean {
+      return !this.cluster.getNodeIds().includes(String(broker.nodeId))
+    }
+
+    /** Ends the connections to a broker that has left the cluster and is late. Call the result when it has responded. */
+    dropWhenLeft(broker: Broker | undefined, dueMs: number): () => void {
+      if (broker === undefined) return () => {}
+      const { connectionPool } = broker
+      const dueAt = performance.now() + dueMs
+      const dropIfLeft = async () => {
+        await this.cluster.refreshMetadata().catch(() => {})
+        if (!this.hasLeft(broker)) return
+        const error = new KafkaJSConnectionClosedError('The broker has left the cluster', connectionPool)
+        for (const connection of connectionPool.pool) connection.drop(error)
+      }
+      const watch = setInterval(() => {
+        if (performance.now() >= dueAt) void dropIfLeft()
+      }, LATE_MS)
+      return () => clearInterval(watch)
     }
 
     override leave(): Promise<void> {

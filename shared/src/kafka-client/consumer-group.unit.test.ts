@@ -12,10 +12,14 @@ const createGroup = (cluster: object) =>
   new ConsumerGroup({ groupId: 'plants', cluster, logger, instrumentationEmitter })
 
 /** A group whose coordinator has moved, and whose former one reacts to a request in this way. */
-function movedGroup(react: () => Promise<void>) {
-  const former = { name: 'former', heartbeat: react, leaveGroup: react }
-  const findGroupCoordinator = async ({ groupId }: { groupId: string }) => ({ name: `new one of ${groupId}` })
-  const group = createGroup({ findGroupCoordinator })
+function movedGroup(react: () => Promise<void>, nodeIds = ['1', '2']) {
+  const former = { nodeId: '1', name: 'former', heartbeat: react, leaveGroup: react }
+  const findGroupCoordinator = async ({ groupId }: { groupId: string }) => ({
+    nodeId: '2',
+    name: `new one of ${groupId}`,
+    heartbeat: async () => {},
+  })
+  const group = createGroup({ findGroupCoordinator, getNodeIds: () => nodeIds })
   return Object.assign(group, { memberId: 'member', coordinator: former, offsetManager: { coordinator: former } })
 }
 
@@ -32,6 +36,14 @@ it.each([
     expect(group).toMatchObject({ coordinator: { name }, offsetManager: { coordinator: { name } } })
   },
 )
+
+it('a heartbeat goes to the new coordinator when the former one has left the cluster', async () => {
+  const former = vi.fn()
+  const group = movedGroup(former, ['2'])
+  await group.heartbeat({ interval: 0 })
+  expect(group).toMatchObject({ coordinator: { nodeId: '2' }, offsetManager: { coordinator: { nodeId: '2' } } })
+  expect(former).not.toHaveBeenCalled()
+})
 
 it('a heartbeat fails after the group has expelled the member, which makes it join again', async () => {
   const group = Object.assign(movedGroup(vi.fn()), { memberId: null })
@@ -88,6 +100,34 @@ it('a consumer ends that is stopped while the brokers change', async () => {
   await stopped
   expect(lines).toBeLessThan(LINES_MAX)
   expect(consumerGroup.leave).toHaveBeenCalledOnce()
+})
+
+/** A cluster in which broker 2, to which all requests are sent, does not respond, and which it soon leaves. */
+function clusterLeft() {
+  const { promise: never, reject } = Promise.withResolvers<never>()
+  const connectionPool = { host: 'kafka-2', port: 9092, pool: [{ drop: reject }] }
+  const broker = { nodeId: '2', connectionPool, heartbeat: () => never }
+  const brokers: Record<string, object> = { 1: {}, 2: broker }
+  const refreshMetadata = async () => void delete brokers[2]
+  const getNodeIds = () => Object.keys(brokers)
+  const findGroupCoordinator = async () => 'the new one'
+  const removeBroker = vi.fn()
+  const found = { refreshMetadata, getNodeIds, findGroupCoordinator, removeBroker }
+  return { broker, cluster: { ...found, brokerPool: { brokers }, refreshMetadataIfNecessary: () => never } }
+}
+
+it('a fetch ends when its broker does not respond and has left the cluster', async () => {
+  const { cluster } = clusterLeft()
+  const group = Object.assign(createGroup(cluster), { maxWaitTime: 0 })
+  expect(await group.fetch('2')).toEqual([])
+  expect(cluster.removeBroker).toHaveBeenCalledOnce()
+})
+
+it('a heartbeat fails when the coordinator does not respond and has left the cluster', async () => {
+  const { broker, cluster } = clusterLeft()
+  const group = Object.assign(createGroup(cluster), { memberId: 'member', coordinator: broker })
+  await expect(group.heartbeat({ interval: 0 })).rejects.toMatchObject({ name: 'KafkaJSConnectionClosedError' })
+  expect(group.coordinator).toBe('the new one')
 })
 
 it('a group is left although its coordinator does not respond', async () => {

@@ -315,7 +315,7 @@ function load(): typeof import('kafkajs') {
   Object.defineProperty(brokerPool, 'versions', { get: () => null, set() {} })
   Object.assign(brokerPool, firstBroker)
   // The admin loads the consumer, too.
-  correct('src/consumer/consumerGroup.js', groupsWithLiveBrokers)
+  correct('src/consumer/consumerGroup.js', (original) => groupsWithLiveBrokers(original, errors))
   correct('src/consumer/runner.js', correctedRunners)
   correct('src/admin/index.js', (original) => extendedAdmins(original, metadata))
   correct('src/consumer/index.js', (original) => extendedConsumers(original, metadata))

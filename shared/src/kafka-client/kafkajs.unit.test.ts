@@ -110,9 +110,10 @@ describe('the heartbeats of a consumer', () => {
   })
 
   it.each([-HOUR_MS, HOUR_MS])('follow each other at the interval when the clock jumps by %d ms', async (jumpMs) => {
-    const group = new ConsumerGroup({ logger: { namespace() {} }, instrumentationEmitter: { emit() {} } })
+    const cluster = { getNodeIds: () => ['1'] }
+    const group = new ConsumerGroup({ cluster, logger: { namespace() {} }, instrumentationEmitter: { emit() {} } })
     const heartbeat = vi.fn(async () => {})
-    Object.assign(group, { memberId: 'member', coordinator: { heartbeat } })
+    Object.assign(group, { memberId: 'member', coordinator: { nodeId: '1', heartbeat } })
     vi.setSystemTime(Date.now() + jumpMs)
     vi.advanceTimersByTime(INTERVAL_MS - 1)
     await group.heartbeat({ interval: INTERVAL_MS })

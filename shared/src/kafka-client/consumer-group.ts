@@ -41,6 +41,10 @@ type ConsumerGroup = {
     refreshMetadata(): Promise<void>
     findTopicPartitionMetadata(topic: string): readonly { partitionId: number; offlineReplicas: readonly number[] }[]
     findGroupCoordinator(wanted: { groupId: string }): Promise<Broker>
+    findGroupCoordinatorMetadata(wanted: {
+      groupId: string
+      coordinatorType: number
+    }): Promise<{ coordinator: { nodeId: number } }>
   }
   findReadReplicaForPartitions(topic: string, partitions: readonly number[]): Record<number, number[]>
   fetch(nodeId: string): Promise<unknown[]>
@@ -52,11 +56,14 @@ type ConsumerGroup = {
 
 /** Well below the session, after which the group expels the member in any case. */
 const LEAVE_WITHIN_MS = 1_000
+/** The type of a coordinator. */
+const GROUP = 0
 const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
 const UNKNOWN_MEMBER = 'UNKNOWN_MEMBER_ID'
 const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
 /** kafkajs drops the broker then, and asks for the metadata again. */
 const CLOSED = 'KafkaJSConnectionClosedError'
+const TIMED_OUT = 'KafkaJSRequestTimeoutError'
 const CONNECT_AGAIN_AFTER_MS = 1_000
 /** A broker that is later than this may be frozen. The metadata are requested as often. */
 const LATE_MS = 500
@@ -64,12 +71,13 @@ const LATE_MS = 500
 const RACK_AGAIN_AFTER_MS = 300_000
 
 /**
- * kafkajs sends heartbeats to the coordinator that it found when it joined. When that broker is frozen, each heartbeat
- * takes a request time-out, and no record is delivered meanwhile: for 25 s, until the retries are over. Here the
- * coordinator is looked for again after the first one. A group is left without the response of a frozen coordinator.
+ * kafkajs sends heartbeats to the coordinator that it found when it joined, and fetches nothing while one is late. When
+ * that broker is frozen, no record is delivered for 25 s, until the retries are over. Here the fetches continue after
+ * 0.5 s, and the coordinator is looked for again after the time-out of a heartbeat, or when it has left the cluster. A
+ * group is left without the response of a frozen coordinator.
  *
- * kafkajs waits for a frozen broker until the time-out of the request, also when the cluster has replaced it, and after
- * such a change it fetches from no broker meanwhile. Here what waits for a late broker ends when the broker has left.
+ * kafkajs lets a change of the brokers take effect when all fetches have ended, after the time-out of a frozen broker.
+ * Here a late fetch ends when its broker has left the cluster.
  *
  * A consumer of kafkajs joins as a new member. After a crash it would wait until the group has expelled the one that it
  * was before: for a session, which begins again when a broker becomes the coordinator.
@@ -90,33 +98,65 @@ export function groupsWithLiveBrokers(
 ) {
   return class extends Original {
     leftRack = { id: '', againAtMs: Number.POSITIVE_INFINITY }
+    beating: Promise<void> | undefined
 
+    /** Resolves after 0.5 s without a response. Rejects if the heartbeat before has failed since then. */
     override async heartbeat(options: { interval: number }): Promise<void> {
       if (this.memberId === null) throw Object.assign(new Error('not a member of the group'), { type: UNKNOWN_MEMBER })
+      this.beating ??= this.beat(options)
+      let isLate = true
+      const ended = this.beating.finally(() => {
+        isLate = false
+      })
+      try {
+        await within(LATE_MS, ended)
+      } finally {
+        if (!isLate) this.beating = undefined
+      }
+    }
+
+    async beat(options: { interval: number }): Promise<void> {
       // It would be connected to first, until the time-out.
       if (this.hasLeft(this.coordinator)) await this.findCoordinator()
-      const endWatch = this.dropWhenLeft(this.coordinator, LATE_MS)
+      const { coordinator } = this
+      const { connectionPool } = coordinator
+      const endWatch = this.whenLeft(coordinator, LATE_MS, () => {
+        const error = new KafkaJSConnectionClosedError('The broker has left the cluster', connectionPool)
+        for (const connection of connectionPool.pool) connection.drop(error)
+      })
       try {
         await super.heartbeat(options)
       } catch (error) {
         const { type } = error as { type?: string }
         // An error without a type is one of the connection.
-        if (type === undefined || type === NOT_COORDINATOR) await this.findCoordinator()
-        throw error
+        if (type !== undefined && type !== NOT_COORDINATOR) throw error
+        await this.findCoordinator()
+        if (this.coordinator === coordinator) throw error
       } finally {
         endWatch()
       }
     }
 
+    /** Never rejects: kafkajs would take that for an error that ends the consumer. */
     async findCoordinator(): Promise<void> {
-      this.coordinator = await this.cluster.findGroupCoordinator({ groupId: this.groupId })
-      if (this.offsetManager !== null) this.offsetManager.coordinator = this.coordinator
+      const { groupId, cluster } = this
+      try {
+        const found = await cluster.findGroupCoordinatorMetadata({ groupId, coordinatorType: GROUP })
+        // The same one, which may be frozen, is not connected to here: that would take until the time-out.
+        if (cluster.brokerPool.brokers[found.coordinator.nodeId] === this.coordinator) return
+        this.coordinator = await cluster.findGroupCoordinator({ groupId })
+        if (this.offsetManager !== null) this.offsetManager.coordinator = this.coordinator
+      } catch {
+        // The next heartbeat looks for it again.
+      }
     }
 
     override async fetch(nodeId: string): Promise<unknown[]> {
-      const endWatch = this.dropWhenLeft(this.cluster.brokerPool.brokers[nodeId], this.maxWaitTime + LATE_MS)
+      const left = Promise.withResolvers<unknown[]>()
+      const broker = this.cluster.brokerPool.brokers[nodeId]
+      const endWatch = this.whenLeft(broker, this.maxWaitTime + LATE_MS, () => left.resolve([]))
       try {
-        return await super.fetch(nodeId)
+        return await Promise.race([super.fetch(nodeId), left.promise])
       } finally {
         endWatch()
       }
@@ -127,6 +167,7 @@ export function groupsWithLiveBrokers(
       const { membership = {} } = cluster
       // Only before the first join: a later one without an id follows an expulsion.
       if (generationId === null && membership.groupId === groupId) this.memberId = membership.memberId ?? null
+      this.beating = undefined
       try {
         await super.joinAndSync()
       } finally {
@@ -156,7 +197,7 @@ export function groupsWithLiveBrokers(
       const wasOfReplica = preferred[topic]?.[partition] !== undefined
       // An error may be of any replica. The leaders name theirs again.
       this.preferredReadReplicasPerTopicPartition = {}
-      if (error.name !== CLOSED && isNotConnected(error)) {
+      if (error.name !== CLOSED && (isNotConnected(error) || error.name === TIMED_OUT)) {
         this.cluster.brokerPool.metadataExpireAt = null
         if (this.rackId !== '' && isOfOne(preferred, error, this.cluster)) {
           this.leftRack = { id: this.rackId, againAtMs: performance.now() + RACK_AGAIN_AFTER_MS }
@@ -167,23 +208,19 @@ export function groupsWithLiveBrokers(
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
     }
 
-    hasLeft(broker: Broker): boolean {
-      return !this.cluster.getNodeIds().includes(String(broker.nodeId))
+    hasLeft({ nodeId }: Broker): boolean {
+      return !this.cluster.getNodeIds().includes(String(nodeId))
     }
 
-    /** Ends the connections to a broker that has left the cluster and is late. Call the result when it has responded. */
-    dropWhenLeft(broker: Broker | undefined, dueMs: number): () => void {
-      if (broker === undefined) return () => {}
-      const { connectionPool } = broker
-      const dueAt = performance.now() + dueMs
-      const dropIfLeft = async () => {
+    /** Calls back when the broker is late and has left the cluster. Call the result when it has responded. */
+    whenLeft(broker: Broker | undefined, lateMs: number, callBack: () => void): () => void {
+      const lateAt = performance.now() + lateMs
+      const check = async () => {
         await this.cluster.refreshMetadata().catch(() => {})
-        if (!this.hasLeft(broker)) return
-        const error = new KafkaJSConnectionClosedError('The broker has left the cluster', connectionPool)
-        for (const connection of connectionPool.pool) connection.drop(error)
+        if (broker === undefined || this.hasLeft(broker)) callBack()
       }
       const watch = setInterval(() => {
-        if (performance.now() >= dueAt) void dropIfLeft()
+        if (performance.now() >= lateAt) void check()
       }, LATE_MS)
       return () => clearInterval(watch)
     }

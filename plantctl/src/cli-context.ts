@@ -5,6 +5,7 @@ export class ClosedPipe extends Error {
   override name = 'ClosedPipe'
 }
 
+const CLEAR_LINE = '\r\x1b[K'
 const COLUMNS = 80
 const ROWS = 24
 
@@ -17,6 +18,8 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
 
   const stdoutIsTerminal = stdout.isTTY === true
   const colours = stdoutIsTerminal && !env.NO_COLOR
+  let progressLine = ''
+  const clearLine = () => (progressLine === '' ? '' : CLEAR_LINE)
   const print = (text: string) => write(stdout, safeOutput(text, colours), signal)
 
   return {
@@ -35,15 +38,25 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
       }),
     /** As `print`, but a program gets each byte unchanged; only a terminal gets escaped text. */
     printData: (text: string) => (stdoutIsTerminal ? print(text) : write(stdout, text, signal)),
+    /** Writes messages to stderr, above the progress line. */
     printError(text: string): void {
-      stderr.write(safeOutput(text, false))
+      stderr.write(clearLine() + safeOutput(text, false) + progressLine)
+    },
+    /** Draws the last line of the terminal in place, on stderr. */
+    drawProgress(line: string): void {
+      const clear = clearLine()
+      // A line of the terminal's full width would wrap.
+      const shown = Array.from(safeOutput(line, false)).slice(0, sizeOf(stderr, stderr.columns, COLUMNS) - 1)
+      progressLine = shown.join('')
+      stderr.write(clear + progressLine)
+    },
+    /** The progress line stays on the screen. */
+    endProgress(): void {
+      progressLine = ''
+      stderr.write('\n')
     },
     /** Writes to stdout unchanged, for a terminal: `text` has its control sequences. */
     draw: (text: string) => write(stdout, text, signal),
-    /** As `draw`, to stderr. */
-    drawError(text: string): void {
-      stderr.write(text)
-    },
     stdoutIsTerminal,
     /** Progress may be redrawn in place. */
     stderrIsTerminal: stderr.isTTY === true,

@@ -32,6 +32,20 @@ it.each([true, false])(
   },
 )
 
+it('messages are printed above the progress line of a terminal, which stays in one line', () => {
+  const { context, stderr } = openOn({ isTTY: true })
+  const clear = '\r\x1b[K'
+  context.drawProgress('10 %')
+  expect(stderr()).toBe('10 %')
+  context.printError('! a warning\n')
+  expect(stderr()).toBe(`${clear}! a warning\n10 %`)
+  context.drawProgress(HOSTILE.repeat(80))
+  expect(stderr()).toBe(clear + ESCAPED.repeat(80).slice(0, 79))
+  context.endProgress()
+  context.printError('the end\n')
+  expect([stderr(), stderr()]).toEqual(['\n', 'the end\n'])
+})
+
 it('a pipe gets no colours from anybody', async () => {
   const { context, stdout } = openOn({ isTTY: false })
   await context.print(createPaint(true)('red', 'text'))

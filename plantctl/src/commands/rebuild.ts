@@ -55,21 +55,18 @@ async function rebuildWithProgress(
   options: Pick<RebuildRun, 'fromEmpty' | 'recordsPerSecond'>,
 ) {
   const { signal } = context
-  let { printError } = context
-  return withStore({ ...context, printError: (text) => printError(text) }, async (store) => {
+  return withStore(context, async (store) => {
     const partitions = partitionsOf(named, store.partitions)
     const offsets = sumOf(partitions, await readLogEnds(store))
     const startedAt = performance.now()
     try {
       const results = await withProgress(context, '', (progress) => {
         progress.onStart(offsets)
-        printError = progress.printError
         const run = { ...options, partitions, signal, onProgress: createRebuildProgress(progress.work) }
         return rebuildStore({ ...store, generations: store.readModel.generations }, run)
       })
       return { results, offsets, elapsedMs: performance.now() - startedAt }
     } finally {
-      printError = context.printError
       if (signal.aborted)
         context.printError(
           'Interrupted. Each partition serves its old generation or a verified new one; run plantctl rebuild to continue.\n',

@@ -1,6 +1,5 @@
 import { formatDuration, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import type { CliContext } from '../cli-context.ts'
-import { safeOutput } from './safe-text.ts'
 
 /** Work of a known size: `passed` of `total` records, of which `before` were passed before this run started. */
 export type Work = { what: string; passed: number; before: number; total: number }
@@ -29,36 +28,25 @@ function paceOf({ passed, before, total }: Work, elapsedMs: number): string {
 
 const REDRAW_EVERY_MS = 200
 const LINE_EVERY_MS = 5_000
-const CLEAR_LINE = '\r\x1b[K'
 
 /**
  * Shows on stderr how far the work is, from `onStart` on: a terminal gets one line that is redrawn in place, anything
- * else a line every 5 s. Messages in between go through `printError`, which prints them above the line.
+ * else a line every 5 s.
  */
 export async function withProgress<T>(
   context: CliContext,
   what: string,
-  run: (progress: {
-    work: Work
-    onStart(records: number): void
-    onRead(records: number): void
-    printError(text: string): void
-  }) => Promise<T>,
+  run: (progress: { work: Work; onStart(records: number): void; onRead(records: number): void }) => Promise<T>,
 ): Promise<T> {
   const { stderrIsTerminal } = context
   const work: Work = { what, passed: 0, before: 0, total: 0 }
   let startedAt = 0
   let drawing: NodeJS.Timeout | undefined
-  let drawn = ''
 
   function draw(): void {
-    const { stderrColumns } = context
-    // A line of the terminal's full width would wrap.
-    const line = progressBar(work, performance.now() - startedAt, stderrColumns - 1)
-    drawn = Array.from(safeOutput(line, false))
-      .slice(0, stderrColumns - 1)
-      .join('')
-    context.drawError(stderrIsTerminal ? `${CLEAR_LINE}${drawn}` : `${drawn}\n`)
+    const line = progressBar(work, performance.now() - startedAt, context.stderrColumns - 1)
+    if (stderrIsTerminal) context.drawProgress(line)
+    else context.printError(`${line}\n`)
   }
 
   try {
@@ -77,18 +65,13 @@ export async function withProgress<T>(
         // Some records may be read again.
         work.passed = Math.min(work.passed + records, work.total)
       },
-      printError(text) {
-        if (stderrIsTerminal) context.drawError(CLEAR_LINE)
-        context.printError(text)
-        if (stderrIsTerminal) context.drawError(drawn)
-      },
     })
   } finally {
     clearInterval(drawing)
     // The last state of the line stays on the screen.
     if (drawing !== undefined && stderrIsTerminal) {
       draw()
-      context.printError('\n')
+      context.endProgress()
     }
   }
 }

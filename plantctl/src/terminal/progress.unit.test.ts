@@ -23,7 +23,7 @@ it('begins again with work that starts again, and draws nothing after its end', 
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const drawn: string[] = []
-  const context = { stderrIsTerminal: false, stderrColumns: 100, drawError: (text: string) => void drawn.push(text) }
+  const context = { stderrIsTerminal: false, stderrColumns: 100, printError: (text: string) => void drawn.push(text) }
   await withProgress(context as CliContext, 'checking', async ({ onStart, onRead }) => {
     onStart(10)
     onRead(10)

@@ -18,6 +18,7 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
 
   const stdoutIsTerminal = stdout.isTTY === true
   const colours = stdoutIsTerminal && !env.NO_COLOR
+  const stderrColumns = () => sizeOf(stderr, stderr.columns, COLUMNS)
   let progressLine = ''
   const clearLine = () => (progressLine === '' ? '' : CLEAR_LINE)
   const print = (text: string) => write(stdout, safeOutput(text, colours), signal)
@@ -46,7 +47,7 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
     drawProgress(line: string): void {
       const clear = clearLine()
       // A line of the terminal's full width would wrap.
-      const shown = Array.from(safeOutput(line, false)).slice(0, sizeOf(stderr, stderr.columns, COLUMNS) - 1)
+      const shown = Array.from(safeOutput(line, false)).slice(0, stderrColumns() - 1)
       progressLine = shown.join('')
       stderr.write(clear + progressLine)
     },
@@ -70,7 +71,7 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
       return sizeOf(stdout, stdout.rows, ROWS)
     },
     get stderrColumns() {
-      return sizeOf(stderr, stderr.columns, COLUMNS)
+      return stderrColumns()
     },
   }
 }

@@ -218,7 +218,7 @@ export function withFreshVersions(connect: (this: Broker) => Promise<void>) {
   }
 }
 
-type PooledConnection = { openedAt: number; isConnected(): boolean; drop(error: Error): void }
+export type PooledConnection = { openedAt: number; isConnected(): boolean; drop(error: Error): void }
 type ConnectionPool = {
   host: string
   port: number
@@ -297,10 +297,10 @@ export function boundedPools(
   }
 }
 
-const isTimeOut = ({ name, code }: BrokerError) => name === 'KafkaJSRequestTimeoutError' || code === TIMED_OUT
+export const isTimeOut = ({ name, code }: BrokerError) => name === 'KafkaJSRequestTimeoutError' || code === TIMED_OUT
 
 /** Except those that were opened after the request was sent. */
-function dropAll({ pool }: ConnectionPool, error: BrokerError): void {
+export function dropAll({ pool }: Pick<ConnectionPool, 'pool'>, error: BrokerError): void {
   const { sentAt = Number.POSITIVE_INFINITY } = error
   for (const connection of pool) if (connection.openedAt <= sentAt) connection.drop(error)
 }

@@ -1,4 +1,5 @@
 import { delay, systemTime, within } from '../runtime/time.ts'
+import { dropAll, isTimeOut, monotonicNow, type PooledConnection } from './connections.ts'
 import { isNotConnected } from './leaderless.ts'
 
 /** The member of a group that one consumer has been and the next one becomes. */
@@ -13,7 +14,7 @@ type PreferredReplicas = Record<string, Record<number, { nodeId: number }>>
 type ErrorClass = new (message: string, address: { host: string; port: number }) => Error
 type Broker = {
   nodeId: string | number
-  connectionPool: { host: string; port: number; pool: readonly { drop(error: Error): void }[] }
+  connectionPool: { host: string; port: number; pool: readonly PooledConnection[] }
 }
 
 /** The part of kafkajs's ConsumerGroup that is used here. */
@@ -26,6 +27,8 @@ type ConsumerGroup = {
   rackId: string
   /** The time within which a broker answers a fetch, in ms. */
   maxWaitTime: number
+  /** When it joined or sent the last heartbeat, by `monotonicNow`. */
+  lastRequest: number
   coordinator: Broker
   /** Commits offsets, to the coordinator of the last join; null before the first one. */
   offsetManager: { coordinator: unknown } | null
@@ -63,7 +66,6 @@ const UNKNOWN_MEMBER = 'UNKNOWN_MEMBER_ID'
 const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
 /** kafkajs drops the broker then, and asks for the metadata again. */
 const CLOSED = 'KafkaJSConnectionClosedError'
-const TIMED_OUT = 'KafkaJSRequestTimeoutError'
 const CONNECT_AGAIN_AFTER_MS = 1_000
 /** A broker that is later than this may be frozen. The metadata are requested as often. */
 const LATE_MS = 500
@@ -103,6 +105,8 @@ export function groupsWithLiveBrokers(
     /** Resolves after 0.5 s without a response. Rejects if the heartbeat before has failed since then. */
     override async heartbeat(options: { interval: number }): Promise<void> {
       if (this.memberId === null) throw Object.assign(new Error('not a member of the group'), { type: UNKNOWN_MEMBER })
+      // kafkajs calls this after each batch.
+      if (this.beating === undefined && monotonicNow() < this.lastRequest + options.interval) return
       this.beating ??= this.beat(options)
       let isLate = true
       const ended = this.beating.finally(() => {
@@ -117,13 +121,12 @@ export function groupsWithLiveBrokers(
 
     async beat(options: { interval: number }): Promise<void> {
       // It would be connected to first, until the time-out.
-      if (this.hasLeft(this.coordinator)) await this.findCoordinator()
+      if (this.hasLeft(this.coordinator.nodeId)) await this.findCoordinator()
       const { coordinator } = this
-      const { connectionPool } = coordinator
-      const endWatch = this.whenLeft(coordinator, LATE_MS, () => {
-        const error = new KafkaJSConnectionClosedError('The broker has left the cluster', connectionPool)
-        for (const connection of connectionPool.pool) connection.drop(error)
-      })
+      const { nodeId, connectionPool } = coordinator
+      const endWatch = this.whenLeft(nodeId, LATE_MS, () =>
+        dropAll(connectionPool, new KafkaJSConnectionClosedError('The broker has left the cluster', connectionPool)),
+      )
       try {
         await super.heartbeat(options)
       } catch (error) {
@@ -153,8 +156,7 @@ export function groupsWithLiveBrokers(
 
     override async fetch(nodeId: string): Promise<unknown[]> {
       const left = Promise.withResolvers<unknown[]>()
-      const broker = this.cluster.brokerPool.brokers[nodeId]
-      const endWatch = this.whenLeft(broker, this.maxWaitTime + LATE_MS, () => left.resolve([]))
+      const endWatch = this.whenLeft(nodeId, this.maxWaitTime + LATE_MS, () => left.resolve([]))
       try {
         return await Promise.race([super.fetch(nodeId), left.promise])
       } finally {
@@ -197,7 +199,7 @@ export function groupsWithLiveBrokers(
       const wasOfReplica = preferred[topic]?.[partition] !== undefined
       // An error may be of any replica. The leaders name theirs again.
       this.preferredReadReplicasPerTopicPartition = {}
-      if (error.name !== CLOSED && (isNotConnected(error) || error.name === TIMED_OUT)) {
+      if (error.name !== CLOSED && (isNotConnected(error) || isTimeOut(error))) {
         this.cluster.brokerPool.metadataExpireAt = null
         if (this.rackId !== '' && isOfOne(preferred, error, this.cluster)) {
           this.leftRack = { id: this.rackId, againAtMs: performance.now() + RACK_AGAIN_AFTER_MS }
@@ -208,16 +210,16 @@ export function groupsWithLiveBrokers(
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
     }
 
-    hasLeft({ nodeId }: Broker): boolean {
+    hasLeft(nodeId: Broker['nodeId']): boolean {
       return !this.cluster.getNodeIds().includes(String(nodeId))
     }
 
     /** Calls back when the broker is late and has left the cluster. Call the result when it has responded. */
-    whenLeft(broker: Broker | undefined, lateMs: number, callBack: () => void): () => void {
+    whenLeft(nodeId: Broker['nodeId'], lateMs: number, callBack: () => void): () => void {
       const lateAt = performance.now() + lateMs
       const check = async () => {
         await this.cluster.refreshMetadata().catch(() => {})
-        if (broker === undefined || this.hasLeft(broker)) callBack()
+        if (this.hasLeft(nodeId)) callBack()
       }
       const watch = setInterval(() => {
         if (performance.now() >= lateAt) void check()

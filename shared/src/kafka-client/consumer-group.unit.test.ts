@@ -125,7 +125,7 @@ it('a consumer ends that is stopped while the brokers change', async () => {
 /** A cluster in which broker 2, to which all requests are sent, does not respond, and which it soon leaves. */
 function clusterLeft() {
   const { promise: never, reject } = Promise.withResolvers<never>()
-  const connectionPool = { host: 'kafka-2', port: 9092, pool: [{ drop: reject }] }
+  const connectionPool = { host: 'kafka-2', port: 9092, pool: [{ openedAt: 0, drop: reject }] }
   const broker = { nodeId: '2', connectionPool, heartbeat: () => never }
   const brokers: Record<string, object> = { 1: {}, 2: broker }
   const refreshMetadata = async () => void delete brokers[2]

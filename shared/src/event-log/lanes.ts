@@ -74,13 +74,16 @@ type PartitionQueue = {
 }
 
 type Failed = Exclude<AppendResult, { is: 'appended' }>
-type Lane = { leader: number; channel: Channel; isBusy: boolean }
+type Batches = ReadonlyMap<PartitionQueue, readonly Entry[]>
+type Request = { batches: Batches; isLate: boolean; superseded: AbortController }
+type Lane = { leader: number; channel: Channel; request: Request | undefined }
 
 /**
  * Appends records one by one. Records that arrive while a request is in flight share the next one. Each leader has two
  * lanes, each with a connection and at most one request in flight: one lane for the partitions whose last attempt
  * succeeded, one for the others. So a frozen leader, an unwritable partition or a refused record delays only the
- * partitions concerned.
+ * partitions concerned. A leader responds when the replicas of all partitions of a request have its records: while a
+ * request of the first lane is late, the second one takes what arrives for other partitions.
  *
  * A failed attempt is repeated until the append is given up. If the attempt did reach the log, the log has the record
  * twice, with the same event id: one creation.
@@ -119,7 +122,7 @@ export function createLanes(options: LaneOptions) {
       if (queue.entries.length === 0) continue
       const lane = laneOf(queue)
       if (lane === undefined) waitForLeader(queue)
-      else if (!lane.isBusy) due.set(lane, [...(due.get(lane) ?? []), queue])
+      else if (lane.request === undefined) due.set(lane, [...(due.get(lane) ?? []), queue])
     }
     for (const [lane, inLane] of due) void send(lane, inLane)
   }
@@ -132,11 +135,15 @@ export function createLanes(options: LaneOptions) {
   function laneOf({ partition, isSuspect }: PartitionQueue): Lane | undefined {
     const leader = appender.leaderOf(partition)
     if (leader === undefined) return undefined
-    const channel = isSuspect ? 'suspect' : 'healthy'
+    const healthy = lane(leader, 'healthy')
+    return isSuspect || healthy.request?.isLate ? lane(leader, 'suspect') : healthy
+  }
+
+  function lane(leader: number, channel: Channel): Lane {
     const key = `${leader} ${channel}`
-    const lane = lanes.get(key) ?? { leader, channel, isBusy: false }
-    lanes.set(key, lane)
-    return lane
+    const known = lanes.get(key) ?? { leader, channel, request: undefined }
+    lanes.set(key, known)
+    return known
   }
 
   function waitForLeader(queue: PartitionQueue): void {
@@ -175,15 +182,16 @@ export function createLanes(options: LaneOptions) {
   }
 
   async function send(lane: Lane, inLane: PartitionQueue[]): Promise<void> {
-    lane.isBusy = true
     const batches = takeBatches(inLane)
+    const request = { batches, isLate: false, superseded: new AbortController() }
+    lane.request = request
     for (const [queue, sent] of batches) {
       queue.isInFlight = true
       queue.unacknowledgedSince ??= time.now()
       for (const entry of sent) entry.isInFlight = true
     }
-    const results = await sendWhileLed(lane, batches)
-    lane.isBusy = false
+    const results = await sendWhileLed(lane, request)
+    lane.request = undefined
     ended.resolve()
     ended = Promise.withResolvers()
     for (const [queue, sent] of batches) {
@@ -193,24 +201,28 @@ export function createLanes(options: LaneOptions) {
     dispatch()
   }
 
-  /** Gives the request up when one of its partitions has another leader: this one may be frozen. */
-  async function sendWhileLed(
-    { leader, channel }: Lane,
-    batches: ReadonlyMap<PartitionQueue, readonly Entry[]>,
-  ): Promise<Map<Partition, AppendResult>> {
-    const superseded = new AbortController()
-    const records = new Map([...batches].map(([{ partition }, sent]) => [partition, sent.map(({ record }) => record)]))
+  async function sendWhileLed({ leader, channel }: Lane, request: Request): Promise<Map<Partition, AppendResult>> {
+    const batches = [...request.batches]
+    const records = new Map(batches.map(([{ partition }, sent]) => [partition, sent.map(({ record }) => record)]))
     let cancel = time.after(LATE_MS, watch)
     function watch(): void {
       cancel = time.after(LATE_MS, watch)
-      void appender.refreshLeaders().then(() => {
-        const isLed = [...records.keys()].every((partition) => (appender.leaderOf(partition) ?? leader) === leader)
-        if (!isLed) superseded.abort()
-      })
+      request.isLate = true
+      dispatchSoon()
+      void appender.refreshLeaders().then(giveUpSuperseded)
     }
-    const results = await appender.send(leader, channel, records, superseded.signal)
+    const results = await appender.send(leader, channel, records, request.superseded.signal)
     cancel()
     return results
+  }
+
+  /** Gives each request up that has a partition with another leader: the former one may be frozen. */
+  function giveUpSuperseded(): void {
+    for (const { leader, request } of lanes.values()) {
+      const asked = [...(request?.batches.keys() ?? [])]
+      const isLed = asked.every(({ partition }) => (appender.leaderOf(partition) ?? leader) === leader)
+      if (!isLed) request?.superseded.abort()
+    }
   }
 
   function settle(queue: PartitionQueue, sent: readonly Entry[], result: AppendResult): void {
@@ -310,7 +322,7 @@ export function createLanes(options: LaneOptions) {
 
     /** Resolves when a request ends; at once while none is in flight. */
     requestEnded(): Promise<void> {
-      return lanes.values().some(({ isBusy }) => isBusy) ? ended.promise : Promise.resolve()
+      return lanes.values().some(({ request }) => request !== undefined) ? ended.promise : Promise.resolve()
     },
 
     /** The time that the oldest record of a partition has waited for its next attempt, in ms; 0 without one. */
@@ -339,7 +351,7 @@ export function createLanes(options: LaneOptions) {
     /** Resolves when no request is in flight. Give up every append before. */
     async close(): Promise<void> {
       closing.abort()
-      while (lanes.values().some(({ isBusy }) => isBusy)) await delay(time, RETRY.firstMs)
+      while (lanes.values().some(({ request }) => request !== undefined)) await delay(time, RETRY.firstMs)
     },
   }
 }

@@ -160,6 +160,21 @@ describe('lanes', () => {
     expect(lanes.sent().at(-1)).toBe('1 healthy P×1 Q×1')
   })
 
+  it('a request that waits for the replicas of one partition delays the others by half a second only', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P)
+    const [other] = await lanes.appendTo(Q, P)
+    expect(lanes.sent()).toEqual(['1 healthy P×1'])
+    await lanes.advance(LATE_MS)
+    expect(lanes.sent().slice(1)).toEqual(['1 suspect Q×1'])
+    await last(lanes).answer([appendedAt(0)])
+    expect(other?.result()).toEqual({ is: 'appended', offset: 0 })
+    await lanes.requests[0]?.answer([appendedAt(0)])
+    await last(lanes).answer([appendedAt(1)])
+    await lanes.appendTo(Q)
+    expect(lanes.sent().slice(2)).toEqual(['1 healthy P×1', '1 healthy Q×1'])
+  })
+
   it('a refused record is sent again without another one to wake its lane, by a timer that fires early', async () => {
     const lanes = openLanes()
     const [append] = await lanes.appendTo(P)

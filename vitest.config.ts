@@ -1,5 +1,4 @@
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tests/support/worker.ts'] }
@@ -11,10 +10,6 @@ const threeAtATime = { maxWorkers: 3, isolate: false, sequence: { groupOrder: 2 
 // A hook installs packages in up to two steps of 300 s.
 const INSTALL_MS = 660_000
 const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 }, hookTimeout: INSTALL_MS }
-
-// Every process and thread that a test starts loads compiled modules, from the place where Node keeps them by default:
-// a service or command then starts with half the CPU time.
-process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
 // A file's suffix names its requirements and its command:
 //   .unit.test.ts                           nothing                                              npm test

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { root } from './places.mjs'
+import { cacheDir, root } from './places.mjs'
 import { Failure, runProgram } from './processes/failure.mjs'
 import { END_SIGNALS, runForeground } from './processes/foreground.mjs'
 import { killLivingGroups } from './processes/group.ts'
@@ -24,7 +24,9 @@ async function main(words: string[]): Promise<number> {
   if (!command) throw new Failure('Usage: node local/run.mjs [--production | --with FOLDER] COMMAND ARGS…')
   await install(!production, extraFolder)
   const PATH = [dirname(process.execPath), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
-  return runForeground(command, args, { cwd: root, env: { ...process.env, PATH } })
+  // Node keeps compiled modules there: a program starts with half of the CPU time.
+  const { NODE_COMPILE_CACHE = join(cacheDir, 'node-compile-cache') } = process.env
+  return runForeground(command, args, { cwd: root, env: { ...process.env, PATH, NODE_COMPILE_CACHE } })
 }
 
 /** Installs what the command needs. A signal to stop ends the installation and this process. */

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { ensureJars } from '../local/stores/jars.ts'
-import { startKafka } from '../local/stores/kafka.ts'
+import { defaultJavaArgs, startKafka } from '../local/stores/kafka.ts'
 import { startRedis } from '../local/stores/redis.ts'
 import { redisProcesses } from './support/redis-processes.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
@@ -40,6 +40,19 @@ it.skipIf(inject('storeSource') === 'docker')(
     expect(readFileSync(join(folder, 'arguments'), 'utf8')).not.toContain(PASSWORD)
   },
 )
+
+it.skipIf(inject('storeSource') === 'docker')('Kafka takes its classes from the archive beside its jars', async () => {
+  const folder = temporaryFolder()
+  const loaded = join(folder, 'classes')
+  const { kafkaClasspath, java } = await ensureJars({ redis: false })
+  const kafka = await startKafka({
+    ...{ dir: folder, logFile: join(folder, 'kafka.log'), classpath: kafkaClasspath, java },
+    javaArgs: [...defaultJavaArgs, `-Xlog:class+load:file=${loaded}`],
+    onSpawn: (running) => registerProcess(inject('testRun'), running),
+  })
+  await kafka.stop({ graceMs: 10_000 })
+  expect(readFileSync(loaded, 'utf8')).toMatch(/kafka\.server\.KafkaRaftServer source: shared objects file/)
+})
 
 it('a data directory that cannot be formatted: the first line of the exception is shown', async () => {
   const folder = temporaryFolder()

@@ -5,6 +5,7 @@ import { runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { builtOnce } from '../toolchain/built-once.ts'
 import { findJava, javaEnvironment } from './java.ts'
+import { archiveClasses } from './kafka.ts'
 
 const POM = fileURLToPath(new URL('pom.xml', import.meta.url))
 const FETCH_TIMEOUT_MS = 600_000
@@ -28,16 +29,20 @@ export type Programs = { java: string; kafkaClasspath: string; redisServer: stri
  */
 export async function ensureJars({ kafka = true, redis = true, kafkaVersion, signal }: Needed = {}): Promise<Programs> {
   const java = kafka ? await findJava(signal) : 'java'
-  const kafkaClasspath = kafka ? await fetchKafka(kafkaVersion, signal) : ''
+  const kafkaClasspath = kafka ? await fetchKafka(java, kafkaVersion, signal) : ''
   const installedRedis = redis ? await findRedisServer('redis-server', signal) : ''
   return { java, kafkaClasspath, redisServer: installedRedis ?? (await fetchRedis(signal)) }
 }
 
-async function fetchKafka(version: string | undefined, signal: AbortSignal | undefined): Promise<string> {
+async function fetchKafka(java: string, version: string | undefined, signal: AbortSignal | undefined): Promise<string> {
   const args = version === undefined ? [] : [`-Dkafka.version=${version}`]
   if (version?.startsWith('3.')) args.push('-Pkafka-3')
   const name = ['kafka', version].filter(Boolean).join('-')
-  return join(await fetchOnce(name, ['dependency:copy-dependencies@kafka', ...args], signal), 'kafka', '*')
+  const classpathIn = (dir: string) => join(dir, 'kafka', '*')
+  const dir = await fetchOnce(name, ['dependency:copy-dependencies@kafka', ...args], signal, async (fetched) => {
+    await archiveClasses({ dir: join(fetched, 'archiving'), classpath: classpathIn(fetched), java, signal })
+  })
+  return classpathIn(dir)
 }
 
 async function fetchRedis(signal: AbortSignal | undefined): Promise<string> {

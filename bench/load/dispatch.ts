@@ -4,33 +4,19 @@
  * not only for those in flight (coordinated omission).
  */
 export function createDispatch<Connection>(
-  maxConnections: number,
-  open: () => Connection,
+  connections: readonly Connection[],
   send: (connection: Connection, dueMs: number) => void,
 ) {
-  const free: Connection[] = []
-  let waiting: number[] = []
-  let [opened, taken] = [0, 0]
-
-  function openNext(): Connection | undefined {
-    if (opened === maxConnections) return undefined
-    opened++
-    return open()
-  }
+  const free = [...connections]
+  const waiting: number[] = []
+  let taken = 0
 
   return {
-    /** A request is due: it takes the free connection that was used last, or a new one, or it waits. */
+    /** A request is due: it takes the free connection that was used last, or an unused one, or it waits. */
     arrive(dueMs: number): void {
-      const connection = free.pop() ?? openNext()
+      const connection = free.pop()
       if (connection === undefined) waiting.push(dueMs)
       else send(connection, dueMs)
-    },
-
-    /** Opens one more connection, which is then free. Undefined at the maximum. */
-    openFree(): Connection | undefined {
-      const connection = openNext()
-      if (connection !== undefined) free.push(connection)
-      return connection
     },
 
     /** The connection has its response. True when it now takes the request that has waited longest. */
@@ -46,14 +32,13 @@ export function createDispatch<Connection>(
     },
 
     /** The number of requests in flight, and of those that wait. */
-    out: (): number => opened - free.length,
+    out: (): number => connections.length - free.length,
     waiting: (): number => waiting.length - taken,
 
     /** Drops the waiting requests. Returns their number. */
     dropWaiting(): number {
       const dropped = waiting.length - taken
-      waiting = []
-      taken = 0
+      waiting.length = taken
       return dropped
     },
   }

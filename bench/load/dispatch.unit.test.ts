@@ -15,7 +15,8 @@ function play(requests: readonly Request[], connections: number) {
     out.add(Object.assign(connection, { dueMs, answerMs: nowMs + takesMs }))
     expect(out.size).toBeLessThanOrEqual(connections)
   }
-  const dispatch = createDispatch<Connection>(connections, () => ({ dueMs: 0, answerMs: 0 }), send)
+  const unused = Array.from({ length: connections }, () => ({ dueMs: 0, answerMs: 0 }))
+  const dispatch = createDispatch<Connection>(unused, send)
   function respondUntil(endMs: number): void {
     const next = [...out].toSorted((a, b) => a.answerMs - b.answerMs)[0]
     if (next === undefined || next.answerMs > endMs) return

@@ -12,21 +12,18 @@ import { openStores } from './stores.ts'
 const SIDE_BY_SIDE = 'side-by-side'
 const SCENARIOS: Record<string, Scenario> = { [SIDE_BY_SIDE]: sideBySide, replay, growth, scale, wire }
 
-try {
-  await main(process.argv.slice(2))
-} catch (error) {
+await main(process.argv.slice(2)).catch((error: unknown) => {
   console.error(describe(error))
   // All processes that were started end when this one exits.
   process.exit(1)
-}
+})
 
 async function main(args: readonly string[]): Promise<void> {
-  const isNamed = args[0] !== undefined && !args[0].startsWith('-')
-  const name = (isNamed && args[0]) || SIDE_BY_SIDE
+  const [name = SIDE_BY_SIDE, ...rest] = args[0]?.startsWith('-') ? [SIDE_BY_SIDE, ...args] : args
   const scenario = SCENARIOS[name]
   if (scenario === undefined)
     throw new Failure(`${name}: expected a scenario: ${Object.keys(SCENARIOS).join(', ')}. --help explains them`)
-  const options = readOptions(isNamed ? args.slice(1) : args, scenario.declared)
+  const options = readOptions(rest, scenario.declared)
   if (options === undefined) return void process.stdout.write(helpOf(name, scenario))
   if (options.write && scenario.file === undefined) throw new Failure(`--write: ${name} has no report in docs/bench`)
   const stores = await openStores()

@@ -16,12 +16,12 @@ const NUMBERS = {
 const AGAINST = 'the folder of another checkout, with its node_modules: its services are measured, too'
 const SWITCHES = { quick: 'measures less, for less time', write: 'writes the report to docs/bench', help: 'this text' }
 
-type NumberName = keyof typeof NUMBERS
+type Numbers = Partial<Record<keyof typeof NUMBERS, number>>
 
 /** The options of a scenario, with the usual numbers and the numbers of a quick run. */
 export type Declared = {
-  numbers: Partial<Record<NumberName, number>>
-  quick?: Partial<Record<NumberName, number>>
+  numbers: Numbers
+  quick?: Numbers
   canBeAgainst?: true
   /** The parts that `--only` can name, and those that `--quick` measures. */
   parts?: readonly string[]
@@ -29,7 +29,7 @@ export type Declared = {
 }
 
 /** `leftOut` are the parts that are not measured. */
-export type Options = Record<NumberName, number> & {
+export type Options = Required<Numbers> & {
   against?: string
   parts: readonly string[]
   leftOut: readonly string[]
@@ -42,6 +42,8 @@ export const loadOf = (options: Options): Load => ({
   measuredMs: 1_000 * options.seconds,
 })
 
+const entriesOf = (numbers: Numbers) => Object.entries(numbers) as [keyof Numbers, number][]
+
 /** Undefined when help is requested. Throws a Failure that names the accepted values. */
 export function readOptions(args: readonly string[], declared: Declared): Options | undefined {
   const { parts = [], quickParts = parts, canBeAgainst } = declared
@@ -53,16 +55,11 @@ export function readOptions(args: readonly string[], declared: Declared): Option
   const wanted = only === undefined ? (values.quick ? quickParts : parts) : [...only, ...positionals]
   const unknown = wanted.find((part) => !parts.includes(part))
   if (unknown !== undefined) throw new Failure(`--only ${unknown}: expected any of ${parts.join(', ')}`)
-  const usual = { ...declared.numbers, ...(values.quick && declared.quick) }
-  const numbers = Object.entries(usual).map(([name, number]) => {
-    const [max] = NUMBERS[name as NumberName]
-    return [name, numberOf(name, String(values[name] ?? number), max)] as const
-  })
-  return {
-    ...{ ...values, ...Object.fromEntries(numbers) },
-    parts: parts.filter((part) => wanted.includes(part)),
-    leftOut: parts.filter((part) => !wanted.includes(part)),
-  } as unknown as Options
+  const numbers: Numbers = {}
+  for (const [name, usual] of entriesOf({ ...declared.numbers, ...(values.quick && declared.quick) }))
+    numbers[name] = numberOf(name, String(values[name] ?? usual), NUMBERS[name][0])
+  const leftOut = parts.filter((part) => !wanted.includes(part))
+  return { ...values, ...numbers, parts: parts.filter((part) => wanted.includes(part)), leftOut } as unknown as Options
 }
 
 function parsed(args: readonly string[], withValue: readonly string[]) {
@@ -79,10 +76,10 @@ function parsed(args: readonly string[], withValue: readonly string[]) {
 }
 
 export function optionsHelp({ numbers, quick = {}, canBeAgainst, parts = [], quickParts }: Declared): string {
-  const lines = Object.entries(numbers).map(([name, usual]) => {
-    const [max, about] = NUMBERS[name as NumberName]
-    const [, whenQuick] = Object.entries(quick).find(([each]) => each === name) ?? []
-    return [`${name} N`, `${about}: ${usual}${whenQuick ? `, ${whenQuick} with --quick` : ''}, at most ${max}`]
+  const lines = entriesOf(numbers).map(([name, usual]) => {
+    const [max, about] = NUMBERS[name]
+    const whenQuick = quick[name] ? `, ${quick[name]} with --quick` : ''
+    return [`${name} N`, `${about}: ${usual}${whenQuick}, at most ${max}`]
   })
   if (canBeAgainst) lines.push(['against FOLDER', AGAINST])
   if (parts.length > 0) lines.push(['only PART…', `measures some of ${parts.join(', ')}`])

@@ -3,10 +3,8 @@ import { Kafka, logLevel } from 'kafkajs'
 import type { Reader } from './readers.ts'
 
 /** A plain kafkajs consumer that does nothing, without the corrections of this project. */
-export const readByKafkajsAlone: Reader = async (
-  { kafkaBrokers, topic, partitions, fetching },
-  { onStart, count, fail },
-) => {
+export const readByKafkajsAlone: Reader = async (reading, { onStart, count, fail }) => {
+  const { kafkaBrokers, topic, partitions, fetching } = reading
   const { maxWaitMs: maxWaitTimeInMs, ...sizes } = fetching
   const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.NOTHING })
   const consumer = kafka.consumer({ groupId: `bench-${randomUUID()}`, maxWaitTimeInMs, ...sizes })

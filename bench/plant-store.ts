@@ -13,7 +13,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { Redis } from 'ioredis'
 import { argumentsOf } from '../local/launch/service.ts'
 import { freePort } from '../local/processes/port.ts'
-import { startProcess, untilReady } from '../local/processes/process.ts'
+import { startUntilReady } from '../local/processes/process.ts'
 import { isReady } from '../tests/support/is-ready.ts'
 import { createTableTopic, createTestTopic } from '../tests/support/topic.ts'
 import { TOKEN_DIGESTS } from './plant.ts'
@@ -21,13 +21,13 @@ import { type BenchStores, redisInfo } from './stores.ts'
 
 /** The default of PLANTS_PARTITIONS. */
 export const PARTITIONS = 12
-const START_TIMEOUT_MS = 120_000
+const START_LIMIT = { startTimeoutMs: 120_000 }
 const STOP_GRACE_MS = 10_000
+/** The settings of tracing and of the table, so that their cost can be measured; Node's for profiles. */
+const PASSED_ON = /^(OTEL_.*|PLANTS_TABLE|NODE_OPTIONS|PATH)$/
 const KEYS_AT_A_TIME = 1_000
 const PROJECTED = { everyMs: 100, minPerSecond: 2_000, moreMs: 60_000 }
 
-/** `readySeconds`: from the start until /readyz responds 200; it is polled every 50 ms. */
-type RunningService = { pid: number; url: string; readySeconds: number; stop(): Promise<unknown> }
 /** The number of processes of each kind. An idle api gets no requests: it only reads what the others append. */
 export type Deployment = { apis: number; idle?: number; projectors?: number }
 type Settings = Record<string, string>
@@ -49,34 +49,26 @@ export async function openPlantStore(
   const readModel = createReadModel(readModelSettings, log)
   await readModel.ready()
   const folder = mkdtempSync(join(root, 'services-'))
-  const services: RunningService[] = []
-  // The settings of tracing and of the table are passed on, so that their cost can be measured; Node's for profiles.
-  const passedOn = Object.entries(process.env).filter(([name]) =>
-    /^(OTEL_.*|PLANTS_TABLE|NODE_OPTIONS|PATH)$/.test(name),
-  )
-  const stores = { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl }
+  const stops: (() => Promise<unknown>)[] = []
   const environment = {
-    ...{ ...Object.fromEntries(passedOn), ...stores, PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) },
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name))),
+    ...{ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl },
+    ...{ PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) },
   }
 
-  async function start(name: 'api' | 'projector', settings: Settings): Promise<RunningService> {
+  async function start(name: 'api' | 'projector', settings: Settings = {}) {
     const [port, opsPort] = [await freePort(), await freePort()]
     const own = name === 'api' ? { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: TOKEN_DIGESTS } : {}
+    const env = { ...environment, OPS_PORT: String(opsPort), ...own, ...settings }
+    const logFile = join(folder, `${name}-${opsPort}.log`)
+    const program = { name, command: process.execPath, args: argumentsOf(name, checkout), logFile, env }
     const begin = performance.now()
-    const running = await startProcess({
-      name,
-      command: process.execPath,
-      args: argumentsOf(name, checkout),
-      logFile: join(folder, `${name}-${opsPort}.log`),
-      env: { ...environment, OPS_PORT: String(opsPort), ...own, ...settings },
-    })
-    const opsUrl = `http://127.0.0.1:${opsPort}`
-    await untilReady(running, { isReady: () => isReady(opsUrl), startTimeoutMs: START_TIMEOUT_MS })
+    const running = await startUntilReady(program, () => isReady(`http://127.0.0.1:${opsPort}`), START_LIMIT)
+    // Readiness is polled every 50 ms.
     const readySeconds = (performance.now() - begin) / 1_000
     const stop = () => running.stop({ graceMs: STOP_GRACE_MS })
-    const service = { pid: running.pid, url: `http://127.0.0.1:${port}`, readySeconds, stop }
-    services.push(service)
-    return service
+    stops.push(stop)
+    return { pid: running.pid, url: `http://127.0.0.1:${port}`, readySeconds, stop }
   }
 
   async function counts() {
@@ -85,15 +77,16 @@ export async function openPlantStore(
     return { plants: sum('plants'), voids: sum('voids'), parked: sum('parked') }
   }
 
+  const logEnds = async () => (await checkTopic(kafka, { topic, partitions })).ends
+
   async function removeReadModel(): Promise<void> {
     for await (const keys of redis.scanStream({ match: `{${topic}:*`, count: KEYS_AT_A_TIME }))
       if (keys.length > 0) await redis.del(...keys)
   }
 
   return {
-    ...{ kafka, topic, partitions, readModel: readModelSettings, environment, counts, removeReadModel },
-    startApi: (settings: Settings = {}) => start('api', settings),
-    startProjector: (settings: Settings = {}) => start('projector', settings),
+    ...{ kafka, topic, partitions, readModel: readModelSettings, environment },
+    ...{ start, counts, logEnds, removeReadModel },
 
     /** Starts these services. Returns the apis that get requests, and all processes that take part in a create. */
     async deploy({ apis, idle = 0, projectors = 1 }: Deployment, settings: Settings = {}) {
@@ -103,19 +96,17 @@ export async function openPlantStore(
       const [loaded, idling] = [await times(apis, 'api'), await times(idle, 'api')]
       const started = Object.entries({ api: loaded, 'idle api': idling, projector: folding })
       const kinds = started.filter(([, { length }]) => length > 0)
-      const pids = kinds.map(([kind, services]) => [kind, services.map(({ pid }) => pid)] as const)
-      return { urls: loaded.map(({ url }) => url), processes: new Map([...pids, ...processes]) }
+      const pids = Object.fromEntries(kinds.map(([kind, services]) => [kind, services.map(({ pid }) => pid)]))
+      return { urls: loaded.map(({ url }) => url), processes: { ...pids, ...processes } }
     },
 
     /** Bytes of memory that Redis uses for everything that it stores. */
     redisBytes: async () => Number(await redisInfo(redisUrl, 'memory', 'used_memory')),
 
-    logEnds: async () => (await checkTopic(kafka, { topic, partitions })).ends,
-
     /** The ids of these that no record in the log claims, from these offsets on or in all of the log. */
     async missing(acknowledged: Iterable<bigint>, from: readonly number[] = []): Promise<bigint[]> {
       const missing = new Set<bigint>(acknowledged)
-      const { ends } = await checkTopic(kafka, { topic, partitions })
+      const ends = await logEnds()
       const ranges = ends.map((end, n) => [n as Partition, { from: checkpointBefore(from[n] ?? 0), end }] as const)
       await replay({
         ...{ kafka, topic, partitions, log, time: systemTime, read: recordReader(partitions), ranges: new Map(ranges) },
@@ -135,7 +126,7 @@ export async function openPlantStore(
     },
 
     async [Symbol.asyncDispose](): Promise<void> {
-      await Promise.all(services.map(({ stop }) => stop()))
+      await Promise.all(stops.map((stop) => stop()))
       await removeReadModel()
       await readModel.close()
       redis.disconnect()

@@ -1,14 +1,16 @@
-import { randomFillSync } from 'node:crypto'
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { type EventContext, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 
 /** The token that every contender accepts, and the setting for it. */
 export const TOKEN = 'a-token-for-benchmarks'
 export const TOKEN_DIGESTS = `bench:${digestOf(TOKEN).toString('hex')}`
 
 /** The plant that all benchmarks create: a name of 18 characters and a tag of 5. */
-export const NAME = 'Monstera deliciosa'
-export const TAG = 'shade'
+const NAME = 'Monstera deliciosa'
+const TAG = 'shade'
 
 const PLANT = `{"name":"${NAME}","tag":"${TAG}"}`.slice(1)
 
@@ -17,6 +19,12 @@ export const bodyOf = (id: bigint): string => `{"id":${id},${PLANT}`
 
 /** True for the body of a response with that plant. */
 export const isExpected = (body: string): boolean => body.endsWith(PLANT)
+
+/** The event of its creation, with any int64 for an id. */
+export function newEvent(partitions: number, context?: EventContext) {
+  const id = randomBytes(8).readBigInt64BE() as PlantId
+  return plantCreated({ id, name: NAME, tag: TAG }, randomUUID() as EventId, partitions, context)
+}
 
 const DRAWN_AT_A_TIME = 4_096
 const BELOW_2_TO_THE_63 = (1n << 63n) - 1n

@@ -2,9 +2,6 @@ import { describe, Failure } from '../local/processes/failure.mjs'
 import type { Figures, Measured } from './measure/spread.ts'
 import { digits } from './report/table.ts'
 
-/** Something to measure once in each round. It may have several rows. */
-export type Case = { name: string; measure(round: number): Promise<Record<string, Figures>> }
-
 const FIGURES_SHOWN = 3
 
 /**
@@ -17,12 +14,20 @@ export function orderOf<Row>(rows: readonly Row[], round: number): Row[] {
   return [...rows.slice(first), ...rows.slice(0, first)]
 }
 
-/** Measures all cases in each round, so that other work of the machine affects them alike. */
-export async function inRounds(cases: readonly Case[], rounds: number): Promise<Measured> {
+/**
+ * Measures all cases in each round, so that other work of the machine affects them alike. A case may have several rows.
+ */
+export async function inRounds<Case extends { name: string }>(
+  cases: readonly Case[],
+  rounds: number,
+  measure: (each: Case, round: number) => Promise<Record<string, Figures>>,
+): Promise<Measured> {
   const measured: Record<string, Figures[]> = {}
   for (let round = 0; round < rounds; round++) {
-    for (const { name, measure } of orderOf(cases, round)) {
-      const rows = await named(name, () => measure(round))
+    for (const each of orderOf(cases, round)) {
+      const rows = await measure(each, round).catch((error: unknown) => {
+        throw new Failure(`${each.name}: ${describe(error)}`, { cause: error })
+      })
       for (const [row, figures] of Object.entries(rows)) {
         measured[row] = [...(measured[row] ?? []), figures]
         const shown = Object.entries(figures).slice(0, FIGURES_SHOWN)
@@ -32,12 +37,4 @@ export async function inRounds(cases: readonly Case[], rounds: number): Promise<
     }
   }
   return measured
-}
-
-async function named<T>(name: string, measure: () => Promise<T>): Promise<T> {
-  try {
-    return await measure()
-  } catch (error) {
-    throw new Failure(`${name}: ${describe(error)}`, { cause: error })
-  }
 }

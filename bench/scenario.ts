@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import type { Measured } from './measure/spread.ts'
 import type { Declared, Options } from './options.ts'
-import { type Table, textOf } from './report/table.ts'
+import { type Table, type Target, targetsTable, textOf } from './report/table.ts'
 import type { BenchStores } from './stores.ts'
 
 export type Report = {
@@ -10,7 +10,7 @@ export type Report = {
   notes: readonly string[]
   tables: readonly Table[]
   /** The targets that were measured, for the terminal: performance.md has them for the committed results. */
-  targets?: Table
+  targets?: readonly Target[]
   /** All rounds. */
   measured: Record<string, Measured>
 }
@@ -32,8 +32,8 @@ const plainReport = ({ notes, tables }: Pick<Report, 'notes' | 'tables'>): strin
   [...notes, ...tables.filter(({ rows }) => rows.length > 0).map(textOf)].join('\n\n')
 
 /** The report for a terminal, with the targets. */
-export const terminalReport = ({ targets, ...report }: Report): string =>
-  plainReport({ ...report, tables: [...report.tables, ...(targets === undefined ? [] : [targets])] })
+export const terminalReport = ({ notes, tables, targets = [] }: Report): string =>
+  plainReport({ notes, tables: [...tables, targetsTable(targets)] })
 
 /** Writes the report, and a line for each round, to docs/bench. Returns the paths of the files. */
 export function writeReport(scenario: string, name: string, report: Report): string[] {

@@ -5,16 +5,8 @@ import { endWithProcess } from '../tests/support/end-with-process.ts'
 import { createProcessSource } from '../tests/support/stores/from-processes.ts'
 import { endProcesses, openTestRun, removeTestRun } from '../tests/support/test-run.ts'
 import type { Load } from './load/load.ts'
-import type { Processes } from './measure/cpu.ts'
 
-export type BenchStores = {
-  kafkaBrokers: string
-  redisUrl: string
-  processes: Processes
-  /** Everything that is started for the benchmark writes here; the folder is removed at the end. */
-  folder: string
-  end(): Promise<void>
-}
+export type BenchStores = Awaited<ReturnType<typeof openStores>>
 
 /** The load that warms up the broker takes this many times as long as the warm-up of a contender. */
 const BROKER_WARM_UPS = 9
@@ -34,13 +26,15 @@ export function openOwnRun() {
 }
 
 /** Starts a Kafka and a Redis as processes on this machine, whose CPU can be read by their ids. */
-export async function openStores(): Promise<BenchStores> {
+export async function openStores() {
   const own = openOwnRun()
   const source = createProcessSource(own.run, { javaArgs: javaArgsForLoad })
   const [kafka, redis] = await Promise.all([source.startKafka(), source.startRedis()])
   return {
-    ...{ kafkaBrokers: kafka.brokers, redisUrl: redis.url, folder: own.run },
-    processes: new Map(Object.entries({ broker: [kafka.pid()], Redis: [redis.pid()] })),
+    ...{ kafkaBrokers: kafka.brokers, redisUrl: redis.url },
+    processes: { broker: [kafka.pid()], Redis: [redis.pid()] },
+    /** Everything that is started for the benchmark writes here; the folder is removed at the end. */
+    folder: own.run,
     async end() {
       await Promise.all([kafka.stop(), redis.stop()])
       own.end()

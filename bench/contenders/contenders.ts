@@ -5,7 +5,7 @@ import { startOwnProcess } from '../own-process.ts'
 import { openPlantStore } from '../plant-store.ts'
 import { missingFrom, startPostgres } from '../postgres/server.ts'
 import type { BenchStores } from '../stores.ts'
-import type { ServeOrder, Serving } from './app.ts'
+import type { ServeOrder } from './app.ts'
 import { startSecuredKafka } from './secured-kafka.ts'
 
 /** A service that takes creates, and the guarantee of its acknowledgement. */
@@ -33,17 +33,13 @@ const START_TIMEOUT_MS = 30_000
 const APP = new URL('app.ts', import.meta.url)
 const LOGGED = 'in the log of all in-sync replicas (one here), not forced to disk'
 /** Conditions in SQL: the plant with the id `acknowledged.id`, a bigint, is stored. */
-const INSERTED = 'EXISTS (SELECT FROM plants WHERE plants.id = acknowledged.id)'
-const STREAMED = `EXISTS (SELECT FROM emt_messages WHERE stream_id = 'plant-' || acknowledged.id AND stream_position = 1)`
-/** Connections of the app to PostgreSQL. */
-const POOL_SIZE = 20
+const KEEPS = {
+  postgres: 'EXISTS (SELECT FROM plants WHERE plants.id = acknowledged.id)',
+  emmett: `EXISTS (SELECT FROM emt_messages WHERE stream_id = 'plant-' || acknowledged.id AND stream_position = 1)`,
+}
 
 /** It runs until the benchmark ends. */
 let securedKafka: ReturnType<typeof startSecuredKafka> | undefined
-
-/** Starts the api's application in front of another store, with the options of Node that the api has. */
-const startApp = (order: ServeOrder) =>
-  startOwnProcess<Serving>(APP, order, { limitMs: START_TIMEOUT_MS, execArgv: API_NODE_OPTIONS })
 
 export const [OWN, BARE, POSTGRES] = ['this-service', 'no-store', 'postgres'] as const
 
@@ -53,22 +49,17 @@ export const CONTENDERS: readonly Contender[] = [
     start: (stores) => startServices(stores, {}),
   },
   {
-    name: 'this-service-tls',
-    promise: `the same, by TLS and SCRAM`,
-    ...{ isUnique: true, keepsStores: true },
+    ...{ name: 'this-service-tls', promise: 'the same, by TLS and SCRAM', isUnique: true, keepsStores: true },
     async start(stores) {
       securedKafka ??= startSecuredKafka(stores.folder)
       const { pid, brokers, settings } = await securedKafka
-      const processes = new Map([...stores.processes, ['broker', [pid]]])
+      const processes = { ...stores.processes, broker: [pid] }
       return startServices({ ...stores, kafkaBrokers: brokers, processes }, settings)
     },
   },
   {
     ...{ name: BARE, promise: 'not stored: the api without its store', isUnique: false },
-    async start() {
-      const { reply, pid, stop } = await startApp({ store: 'no-store', settings: {} })
-      return { urls: [reply.url], processes: new Map([['api', [pid]]]), [Symbol.asyncDispose]: stop }
-    },
+    start: () => startApp({ store: 'no-store', settings: {} }),
   },
   {
     name: 'producer-send',
@@ -77,43 +68,38 @@ export const CONTENDERS: readonly Contender[] = [
     async start(stores) {
       const store = await openPlantStore(stores)
       const settings = { kafkaBrokers: stores.kafkaBrokers, topic: store.topic, partitions: String(store.partitions) }
-      const { reply, pid, stop } = await startApp({ store: 'producer-send', settings })
-      return {
-        ...{ urls: [reply.url], missing: store.missing },
-        processes: new Map([['api', [pid]], ...[...stores.processes].filter(([kind]) => kind === 'broker')]),
-        [Symbol.asyncDispose]: () => stop().then(store[Symbol.asyncDispose]),
-      }
+      const processes = { broker: stores.processes.broker }
+      const { missing, [Symbol.asyncDispose]: dispose } = store
+      return startApp({ store: 'producer-send', settings }, { processes, missing, [Symbol.asyncDispose]: dispose })
     },
   },
-  onPostgres(POSTGRES, 'in a row of PostgreSQL, unique, on disk (fsync)', INSERTED),
-  onPostgres('postgres-no-fsync', 'in a row of PostgreSQL, unique, in memory', INSERTED, { fsync: false }),
-  onPostgres('emmett', 'in a stream of emmett on PostgreSQL, unique, on disk (fsync)', STREAMED, { store: 'emmett' }),
+  onPostgres(POSTGRES, 'in a row of PostgreSQL, unique, on disk (fsync)'),
+  onPostgres('postgres-no-fsync', 'in a row of PostgreSQL, unique, in memory', { fsync: false }),
+  onPostgres('emmett', 'in a stream of emmett on PostgreSQL, unique, on disk (fsync)', { store: 'emmett' }),
 ]
 
 /** The real processes of the services, as `npm start` runs them, with default settings except for these. */
 async function startServices(stores: BenchStores, settings: Record<string, string>): Promise<Running> {
-  const { deploy, missing, readModel, [Symbol.asyncDispose]: dispose } = await openPlantStore(stores)
-  return { ...(await deploy({ apis: 1 }, settings)), missing, readModel, [Symbol.asyncDispose]: dispose }
+  const store = await openPlantStore(stores)
+  return { ...store, ...(await store.deploy({ apis: 1 }, settings)) }
 }
 
-type OnPostgres = { store?: 'postgres' | 'emmett'; fsync?: boolean }
+/** The api's application in front of another store, with the options of Node that the api has. */
+async function startApp(order: ServeOrder, store: Partial<Running> = {}): Promise<Running> {
+  const { reply: url, pid, stop } = await startOwnProcess<string>(APP, order, START_TIMEOUT_MS, API_NODE_OPTIONS)
+  const dispose = () => stop().then(store[Symbol.asyncDispose])
+  return { ...store, urls: [url], processes: { api: [pid], ...store.processes }, [Symbol.asyncDispose]: dispose }
+}
+
+type OnPostgres = { store?: keyof typeof KEEPS; fsync?: boolean }
 
 /** The app in front of a store in a new PostgreSQL. */
-function onPostgres(
-  name: string,
-  promise: string,
-  keeps: string,
-  { store = 'postgres', fsync = true }: OnPostgres = {},
-): Contender {
+function onPostgres(name: string, promise: string, { store = 'postgres', fsync = true }: OnPostgres = {}) {
   async function start(): Promise<Running> {
     const { url, pid, stop } = await startPostgres({ fsync })
-    const app = await startApp({ store, settings: { postgresUrl: url, poolSize: String(POOL_SIZE) } })
-    return {
-      urls: [app.reply.url],
-      processes: new Map(Object.entries({ api: [app.pid], PostgreSQL: [pid] })),
-      missing: (acknowledged) => missingFrom(url, [...acknowledged], keeps),
-      [Symbol.asyncDispose]: () => app.stop().then(stop),
-    }
+    const missing = (acknowledged: Iterable<bigint>) => missingFrom(url, [...acknowledged], KEEPS[store])
+    const behind = { processes: { PostgreSQL: [pid] }, missing, [Symbol.asyncDispose]: stop }
+    return startApp({ store, settings: { postgresUrl: url } }, behind)
   }
   return { name, promise, isUnique: true, start }
 }

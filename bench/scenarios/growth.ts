@@ -3,11 +3,11 @@ import { startPlantctl } from '../../tests/support/plantctl.ts'
 import { checkRun } from '../contenders/check.ts'
 import { type Load, RATE, runLoad } from '../load/load.ts'
 import { CPU, LOAD, residentMegabytes } from '../measure/cpu.ts'
-import type { Figures, Measured } from '../measure/spread.ts'
+import type { Figures } from '../measure/spread.ts'
 import { loadOf } from '../options.ts'
 import { openPlantStore } from '../plant-store.ts'
 import { append } from '../replay/append.ts'
-import { ratioOfRows, rowsWhere, tableOf, target, targetsTable } from '../report/table.ts'
+import { ratioOfRows, rowsWhere, tableOf, target } from '../report/table.ts'
 import { inRounds } from '../rounds.ts'
 import type { Scenario } from '../scenario.ts'
 import { type BenchStores, brokerWarmUp } from '../stores.ts'
@@ -38,14 +38,14 @@ and then create. At the end each store is rebuilt. --up-to 10000000 takes half a
     console.log('  the broker warms up')
     // On the largest store, which these plants grow the least.
     await grown.at(-1)?.visit(brokerWarmUp(load))
-    const visits = grown.map(({ name, visit }) => ({ name, measure: () => visit(load) }))
-    const measured = await inRounds(visits, options.rounds)
+    const measured = await inRounds(grown, options.rounds, ({ visit }) => visit(load))
     const requests = rowsWhere(measured, (row) => row.includes(', '))
     const services: Record<string, readonly Figures[]> = {}
     for (const { name, rebuild } of grown) {
       const rebuilt = await rebuild()
       services[name] = (measured[name] ?? []).map((visit) => ({ ...visit, ...rebuilt }))
     }
+    const larger = Object.keys(requests).filter((row) => row !== smallest(row))
     const ofSmallest = { base: smallest, ratios: { [CPU]: 'of the smallest' } }
     return {
       title: 'The cost of a store as it grows',
@@ -57,7 +57,10 @@ and then create. At the end each store is rebuilt. --up-to 10000000 takes half a
         tableOf('requests', requests, FIGURES, { spread: [CPU], ...ofSmallest }),
         tableOf('stores', services, Object.keys(Object.values(services)[0]?.[0] ?? {})),
       ],
-      targets: targetsTable(Object.keys(requests).flatMap((row) => growthTarget(requests, row))),
+      targets: larger.flatMap((row) => {
+        const ratio = ratioOfRows(requests, CPU, row, smallest(row))
+        return target(9, `CPU of ${row}, against the smallest`, ratio, { atMost: 1.1 }, '×')
+      }),
       measured: { requests, services },
     }
   },
@@ -66,11 +69,6 @@ and then create. At the end each store is rebuilt. --up-to 10000000 takes half a
 const nameOf = (size: number) => `${size.toLocaleString('en')} plants`
 /** The row of the smallest store. */
 const smallest = (row: string) => row.replace(/, .*/, `, ${nameOf(SIZES[0] as number)}`)
-
-function growthTarget(requests: Measured, row: string) {
-  const growth = ratioOfRows(requests, CPU, row, smallest(row))
-  return row === smallest(row) ? [] : target(9, `CPU of ${row}, against the smallest`, growth, { atMost: 1.1 }, '×')
-}
 
 /** A store of a size, which each visit measures at about that size. */
 async function growStore(size: number, stores: BenchStores) {
@@ -82,7 +80,7 @@ async function growStore(size: number, stores: BenchStores) {
     const store = await openPlantStore(stores)
     const bytes = await store.redisBytes()
     const ids = await append(store, size)
-    const projector = await store.startProjector()
+    const projector = await store.start('projector')
     await store.untilProjected(size)
     await projector.stop()
     const redisMegabytes = ((await store.redisBytes()) - bytes) / size
@@ -95,10 +93,10 @@ async function growStore(size: number, stores: BenchStores) {
       current = await fill()
     }
     const { store, ids, redisMegabytes, from } = current
-    const [projector, api] = [await store.startProjector(), await store.startApi()]
+    const [projector, api] = [await store.start('projector'), await store.start('api')]
     // Broker and projector cost as much while no client reads.
-    const reading = new Map([['api', [api.pid]], ...[...stores.processes].filter(([kind]) => kind === 'Redis')])
-    const creating = new Map([['api', [api.pid]], ['projector', [projector.pid]], ...stores.processes])
+    const reading = { api: [api.pid], Redis: stores.processes.Redis }
+    const creating = { api: [api.pid], projector: [projector.pid], ...stores.processes }
     const order = { ...load, urls: [api.url] }
     const reads = await runLoad({ ...order, processes: reading, readIds: ids })
     const creates = await runLoad({ ...order, processes: creating, warmUpMs: load.warmUpMs / SHORTER_WARM_UP })

@@ -10,12 +10,8 @@ import type { BenchStores } from '../stores.ts'
 /** The rates of creates, the same for all contenders: hardly any, and what a machine with two cores can bear. */
 const QUIET_PER_SECOND = 300
 /** The target of each higher rate. */
-const P99_MAX_MS: [rate: number, maxMs: number][] = [
-  [1_000, 7],
-  [2_000, 9],
-  [4_000, 12],
-]
-const RATES_PER_SECOND = [QUIET_PER_SECOND, ...P99_MAX_MS.map(([rate]) => rate)]
+const P99_MAX_MS = { 1000: 7, 2000: 9, 4000: 12 }
+const RATES_PER_SECOND = [QUIET_PER_SECOND, ...Object.keys(P99_MAX_MS).map(Number)]
 /** Any number, the same for all contenders. Each round has other arrivals. */
 const SEED = 20_260_731
 /** `no-store` shows the share of the machine, HTTP and the load. */
@@ -49,18 +45,14 @@ export async function openLoops(name: string, order: LoadOrder, rates: readonly 
 
 /** All rates; then an overload of this service. */
 export function runOpenLoad(rounds: number, load: Load, stores: BenchStores): Promise<Measured> {
-  const cases = OPEN_LOADED.map(({ name, start }) => ({
-    name,
-    async measure(round: number) {
-      await using running = await start(stores)
-      const order: LoadOrder = { ...load, urls: running.urls, processes: running.processes }
-      const open = await openLoops(name, { ...order, lagOf: running.readModel }, RATES_PER_SECOND, round)
-      const over = name === OWN ? await runOverload(order, round, open.peak) : { loads: [], rows: {} }
-      await checkRun(running, [...open.loads, ...over.loads])
-      return { ...open.rows, ...over.rows }
-    },
-  }))
-  return inRounds(cases, rounds)
+  return inRounds(OPEN_LOADED, rounds, async ({ name, start }, round) => {
+    await using running = await start(stores)
+    const order: LoadOrder = { ...load, urls: running.urls, processes: running.processes }
+    const open = await openLoops(name, { ...order, lagOf: running.readModel }, RATES_PER_SECOND, round)
+    const over = name === OWN ? await runOverload(order, round, open.peak) : { loads: [], rows: {} }
+    await checkRun(running, [...open.loads, ...over.loads])
+    return { ...open.rows, ...over.rows }
+  })
 }
 
 /**
@@ -87,7 +79,8 @@ export function openLoadTables(measured: Measured) {
 
 export function openLoadTargets(measured: Measured) {
   const at = (rate: number, figure: string) => valuesOf(measured[rowOf(OWN, rate)], figure)
-  const latencies = P99_MAX_MS.flatMap(([rate, atMost]) => {
+  const latencies = Object.entries(P99_MAX_MS).flatMap(([perSecond, atMost]) => {
+    const rate = Number(perSecond)
     const against = ratioOfRows(measured, 'p99', rowOf(OWN, rate), rowOf(POSTGRES, rate))
     const what = `p99 at ${rate.toLocaleString('en')} creates/s, open loop`
     return [

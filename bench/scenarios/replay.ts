@@ -54,10 +54,10 @@ export async function compareReaders(
   const limitMs = READER_START_TIMEOUT_MS + (events / READER_MIN_EVENTS_PER_SECOND) * 1_000
 
   async function measure(name: ReaderName): Promise<Record<string, Figures>> {
-    const order: ReaderOrder = { name, reading }
     const [bytes, cpu] = [await store.redisBytes(), readCpu(stores.processes)]
+    const order = { name, reading } satisfies ReaderOrder
     const { seconds, cpuSeconds } = await inOwnProcess<ReaderTimes>(READER_PROCESS, order, limitMs)
-    const used = cpuBetween(cpu, readCpu(stores.processes)).get('Redis') ?? Number.NaN
+    const used = cpuBetween(cpu, readCpu(stores.processes)).Redis ?? Number.NaN
     const [megabytes, counts] = [((await store.redisBytes()) - bytes) / events, await store.counts()]
     const isFilling = name === 'replayed' || name === 'rebuilt'
     // Each event is a plant, none void, none parked.
@@ -71,11 +71,9 @@ export async function compareReaders(
   // Without this the first reader would find the broker slower than all later ones.
   console.log('  the broker warms up')
   await measure('kafkajs-alone')
+  const cases = readers.map((name) => ({ name }))
   // Without `await` the store would be removed first.
-  return await inRounds(
-    readers.map((name) => ({ name, measure: () => measure(name) })),
-    rounds,
-  )
+  return await inRounds(cases, rounds, ({ name }) => measure(name))
 }
 
 export const readersTable = (projections: Measured) =>

@@ -7,27 +7,15 @@ import { Failure } from '../../local/processes/failure.mjs'
 import { checkRun } from '../contenders/check.ts'
 import { type Load, RATE, runLoad } from '../load/load.ts'
 import { CPU, cpuBetween, cpuFigures, LOAD, readCpu } from '../measure/cpu.ts'
-import type { Figures, Measured } from '../measure/spread.ts'
+import type { Figures } from '../measure/spread.ts'
 import { loadOf } from '../options.ts'
 import { type Deployment, openPlantStore, type PlantStore } from '../plant-store.ts'
 import { append } from '../replay/append.ts'
-import {
-  type Bound,
-  ratioOfRows,
-  rowsWhere,
-  type Target,
-  tableOf,
-  target,
-  targetsTable,
-  valuesOf,
-} from '../report/table.ts'
+import { ratioOfRows, rowsWhere, tableOf, target, valuesOf } from '../report/table.ts'
 import { inRounds, orderOf } from '../rounds.ts'
 import type { Scenario } from '../scenario.ts'
 import { brokerWarmUp } from '../stores.ts'
 import { OPEN_LOOP_FIGURES, openLoops } from './open-load.ts'
-
-/** The folder of a release whose services are started, and the end of the name of its rows. */
-type Checkout = { folder: string; suffix: string }
 
 const ONE_API = '1-api'
 /** All others are compared with the first. */
@@ -55,6 +43,15 @@ const APPEND_EVERY_MS = 5
 
 const COSTS = [RATE, CPU, 'api', IDLE, 'projector', 'broker', 'Redis', LOAD, '% of the cores']
 
+/** Of these rows, against one api. */
+const ONE_API_TARGETS = [
+  ['2-apis', CPU, { atMost: 1.25 }],
+  ['2-apis', RATE, { atLeast: 0.8 }],
+  ['4-apis', CPU, { atMost: 1.8 }],
+  ['4-apis', RATE, { atLeast: 0.55 }],
+  ['1-api-3-idle', CPU, { atMost: 1.05 }],
+] as const
+
 export const scale: Scenario = {
   summary: 'several apis and projectors on one machine, also against another checkout',
   file: 'scale',
@@ -77,17 +74,16 @@ of another checkout in the same rounds.`,
       await using store = await openPlantStore(stores)
       await measureDeployment({ apis: 1 }, store, brokerWarmUp(load))
     }
-    async function measure(part: string, round: number): Promise<Record<string, Figures>> {
-      const rows: [string, Figures][] = []
+    const parts = options.parts.map((name) => ({ name }))
+    const measured = await inRounds(parts, options.rounds, async ({ name: part }, round) => {
+      const rows: Record<string, Figures> = {}
       for (const { folder, suffix } of orderOf(checkouts, round)) {
         await using store = await openPlantStore(stores, { checkout: folder })
         const measured = await measurePart(part, store, load, round)
-        for (const [row, figures] of Object.entries(measured)) rows.push([row + suffix, figures])
+        for (const [row, figures] of Object.entries(measured)) rows[row + suffix] = figures
       }
-      return Object.fromEntries(rows)
-    }
-    const cases = options.parts.map((part) => ({ name: part, measure: (round: number) => measure(part, round) }))
-    const measured = await inRounds(cases, options.rounds)
+      return rows
+    })
     const shape = options.against
       ? { base: (row: string) => row.replace(AGAINST, '') + AGAINST, head: 'of the other' }
       : { base: () => ONE_API, head: `of ${ONE_API}` }
@@ -110,24 +106,20 @@ of another checkout in the same rounds.`,
         tableOf('ms, open loop', openLoop, OPEN_LOOP_FIGURES, compared('p50', 'p99')),
         tableOf('events', tail, COSTS, compared(IDLE)),
       ],
-      targets: targetsTable([
-        ...againstOneApi(creates, '2-apis', CPU, { atMost: 1.25 }),
-        ...againstOneApi(creates, '2-apis', RATE, { atLeast: 0.8 }),
-        ...againstOneApi(creates, '4-apis', CPU, { atMost: 1.8 }),
-        ...againstOneApi(creates, '4-apis', RATE, { atLeast: 0.55 }),
-        ...againstOneApi(creates, '1-api-3-idle', CPU, { atMost: 1.05 }),
+      targets: [
+        ...ONE_API_TARGETS.flatMap(([row, figure, bound]) => {
+          const ratio = ratioOfRows(creates, figure, row, ONE_API)
+          return target(12, `${figure} of ${row}, against ${ONE_API}`, ratio, bound, '×')
+        }),
         ...target(12, 'CPU of an idle api for each event', valuesOf(tail[TAIL_ROW], IDLE), { atMost: 1 }, 'µs'),
-      ]),
+      ],
       measured: { creates, openLoop, tail },
     }
   },
 }
 
-function againstOneApi(creates: Measured, row: string, figure: string, bound: Bound): Target[] {
-  return target(12, `${figure} of ${row}, against ${ONE_API}`, ratioOfRows(creates, figure, row, ONE_API), bound, '×')
-}
-
-function checkoutsOf(against: string | undefined): Checkout[] {
+/** The folders of the releases whose services are started, and the end of the name of their rows. */
+function checkoutsOf(against: string | undefined) {
   const own = { folder: root, suffix: '' }
   if (against === undefined) return [own]
   const folder = resolve(against)

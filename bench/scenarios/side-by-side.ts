@@ -4,7 +4,7 @@ import { type Load, RATE, runLoad } from '../load/load.ts'
 import { CPU, LOAD } from '../measure/cpu.ts'
 import type { Figures, Measured } from '../measure/spread.ts'
 import { loadOf } from '../options.ts'
-import { ratioOfRows, tableOf, target, targetsTable, valuesOf } from '../report/table.ts'
+import { ratioOfRows, tableOf, target, valuesOf } from '../report/table.ts'
 import { inRounds } from '../rounds.ts'
 import type { Scenario } from '../scenario.ts'
 import { type BenchStores, brokerWarmUp } from '../stores.ts'
@@ -55,7 +55,7 @@ export const sideBySide: Scenario = {
         ...openLoadTables(openLoad),
         readersTable(projections),
       ],
-      targets: targetsTable([...createTargets(creates), ...openLoadTargets(openLoad), ...readers]),
+      targets: [...createTargets(creates), ...openLoadTargets(openLoad), ...readers],
       measured: { creates, openLoad, projections },
     }
   },
@@ -66,11 +66,7 @@ async function runCreates(contenders: readonly Contender[], rounds: number, load
     console.log(`  warming up the stores of ${contender.name}`)
     await measureCreates(contender, stores, brokerWarmUp(load), false)
   }
-  const cases = contenders.map((contender) => ({
-    name: contender.name,
-    measure: (round: number) => measureCreates(contender, stores, load, round === 0),
-  }))
-  return inRounds(cases, rounds)
+  return inRounds(contenders, rounds, (contender, round) => measureCreates(contender, stores, load, round === 0))
 }
 
 /** The highest rate of a contender with many clients, then its latency with one. */

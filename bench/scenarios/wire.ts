@@ -1,26 +1,20 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { createPrivateKafkajs, kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { type NewRecord, plantCreated, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Figures } from '../measure/spread.ts'
-import { NAME, TAG } from '../plant.ts'
+import { newEvent } from '../plant.ts'
 import { PARTITIONS } from '../plant-store.ts'
 import { tableOf } from '../report/table.ts'
 import { inRounds } from '../rounds.ts'
 import type { Scenario } from '../scenario.ts'
 
 /** The modules of kafkajs that encode a produce request and decode a fetch response. */
-type Kafkajs = {
-  produceRequest(options: object): { encode(): Promise<{ buffer: Buffer }> }
-  decodeFetched(response: object): Promise<object>
-  Decoder: new (bytes: Buffer) => object
-}
-const kafkajsOf = (load: typeof kafkajsModule): Kafkajs => ({
-  produceRequest: load('src/protocol/requests/produce/v7/request.js'),
-  decodeFetched: load('src/protocol/requests/fetch/v4/decodeMessages.js'),
-  Decoder: load('src/protocol/decoder.js'),
+const kafkajsOf = (load: typeof kafkajsModule) => ({
+  produceRequest: load('src/protocol/requests/produce/v7/request.js') as (options: object) => Encoding,
+  decodeFetched: load('src/protocol/requests/fetch/v4/decodeMessages.js') as (response: object) => Promise<object>,
+  Decoder: load('src/protocol/decoder.js') as new (bytes: Buffer) => object,
 })
+type Encoding = { encode(): Promise<{ buffer: Buffer }> }
+type Kafkajs = ReturnType<typeof kafkajsOf>
 /** Both read and write the same bytes; a test of the encoder verifies that. */
 const [here, itself] = [kafkajsModule, createPrivateKafkajs().load].map(kafkajsOf) as [Kafkajs, Kafkajs]
 
@@ -33,7 +27,7 @@ const TOPIC = 'plants'
 const BEFORE_SIZE_BYTES = 2 + 2 + 4 + 4 + (2 + TOPIC.length) + 4 + 4
 const SIZE_BYTES = 4
 const FIGURES = ['bytes an event', 'encode', 'encode by kafkajs itself', 'decode', 'decode by kafkajs itself']
-const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' as Traceparent
+const TRACEPARENT = Buffer.from('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01')
 const DECIDED_BY = ['ce_type', 'ce_id', 'content-type']
 const REQUIRED = ['ce_specversion', 'ce_source', ...DECIDED_BY]
 
@@ -42,12 +36,12 @@ const only = (names: readonly string[]) => (event: NewRecord) => ({
   headers: Object.fromEntries(Object.entries(event.headers).filter(([name]) => names.includes(name))),
 })
 
-const FORMS: Record<string, (event: NewRecord, traced: NewRecord) => Message> = {
+const FORMS: Record<string, (event: NewRecord) => Message> = {
   'no headers': only([]),
   'the three that readers decide by': only(DECIDED_BY),
   'these and those that CloudEvents requires': only(REQUIRED),
   '**these and `ce_time`, as written**': (event) => event,
-  'these and `traceparent`': (_event, traced) => traced,
+  'these and `traceparent`': (event) => ({ ...event, headers: { ...event.headers, traceparent: TRACEPARENT } }),
   'structured mode': structured,
 }
 
@@ -57,16 +51,13 @@ export const wire: Scenario = {
 and with the modules that this project replaces.`,
   declared: { numbers: { rounds: 7, events: 100_000 }, quick: { rounds: 3 } },
   async run({ rounds, events }) {
-    const batch = Array.from({ length: EVENTS_PER_BATCH }, newEvent)
-    const cases = Object.entries(FORMS).map(([name, form]) => {
-      const messages = batch.map(([event, traced]) => form(event, traced))
-      return {
-        name,
-        measure: async () => ({ [name]: await measureForm(messages, Math.ceil(events / EVENTS_PER_BATCH)) }),
-      }
+    const batch = Array.from({ length: EVENTS_PER_BATCH }, () => newEvent(PARTITIONS, { timeMs: Date.now() }))
+    const cases = Object.entries(FORMS).map(([name, form]) => ({ name, messages: batch.map(form) }))
+    const measure = async ({ name, messages }: (typeof cases)[number]) => ({
+      [name]: await measureForm(messages, Math.ceil(events / EVENTS_PER_BATCH)),
     })
-    for (const { measure } of cases) await measure()
-    const forms = await inRounds(cases, rounds)
+    for (const each of cases) await measure(each)
+    const forms = await inRounds(cases, rounds, measure)
     return {
       title: 'The form of an event',
       notes: [
@@ -100,17 +91,6 @@ async function encode({ produceRequest }: Kafkajs, messages: readonly Message[])
   const topicData = [{ topic: TOPIC, partitions: [{ partition: 0, messages }] }]
   const request = produceRequest({ acks: -1, timeout: 5_000, producerId: -1, producerEpoch: 0, topicData })
   return (await request.encode()).buffer.subarray(BEFORE_SIZE_BYTES)
-}
-
-/** A plant with a random id; once without and once with a trace. */
-function newEvent(): [NewRecord, NewRecord] {
-  const plant = { id: randomBytes(8).readBigInt64BE() as PlantId, name: NAME, tag: TAG }
-  const eventId = randomUUID() as EventId
-  const timeMs = Date.now()
-  return [
-    plantCreated(plant, eventId, PARTITIONS, { timeMs }),
-    plantCreated(plant, eventId, PARTITIONS, { timeMs, traceparent: TRACEPARENT }),
-  ]
 }
 
 /** The same event as CloudEvents' JSON, all of it in the value (Kafka protocol binding, 3.3). */

@@ -7,6 +7,8 @@ import { PLANT_EXAMPLES, PLANT_FIELDS, textsOf } from '@plant-store/shared/plant
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { parse, parseDocument, stringify } from 'yaml'
+import { valuesSchemaJson } from '../deploy/helm/values-schema.ts'
+import { dashboardJson } from '../deploy/observability/dashboard.ts'
 import { root } from './places.mjs'
 
 /** Settings without a default; the app does not use them. */
@@ -47,7 +49,7 @@ const STRINGS = /\[\n\s*("[^"]*"(?:,\n\s*"[^"]*")*)\n\s*\]/g
 
 /** The documents with parts that derive from the fields of a plant. */
 const DERIVED: Record<string, (written: string) => string> = {
-  'schemas/plant-created.v1.schema.json'(written) {
+  'docs/schemas/plant-created.v1.schema.json'(written) {
     const schema = JSON.parse(written)
     const required = fields.filter(({ presence }) => presence === 'required').map(({ name }) => name)
     schema.required = ['id', ...required]
@@ -63,7 +65,7 @@ const DERIVED: Record<string, (written: string) => string> = {
     return `${text.replace(STRINGS, (_, strings) => `[${strings.replace(/\n\s*/g, ' ')}]`)}\n`
   },
 
-  'asyncapi.yaml'(written) {
+  'docs/asyncapi.yaml'(written) {
     const document = parseDocument(written)
     for (const [message, example, payload] of [
       ['PlantStored', 0, { id: '42', ...full }],
@@ -74,7 +76,7 @@ const DERIVED: Record<string, (written: string) => string> = {
     return document.toString({ lineWidth: 0 })
   },
 
-  'reference/events.md': marked([
+  'docs/reference/events.md': marked([
     '| field | | value |',
     '|---|---|---|',
     '| `id` | required | a string: the same text as the key |',
@@ -87,7 +89,7 @@ const DERIVED: Record<string, (written: string) => string> = {
     }),
   ]),
 
-  'reference/http-api.md': marked(
+  'docs/reference/http-api.md': marked(
     fields
       .filter(({ presence }) => presence !== 'announced')
       .map(({ name, presence, schema }) => {
@@ -132,16 +134,20 @@ function marked(lines: readonly string[]) {
   }
 }
 
-/** The documents that `npm run describe` writes, by path, as they are and as they should be. */
-export async function describedDocuments(): Promise<{ path: string; written: string; text: string }[]> {
+/** The files that `npm run describe` writes, by path, as they are and as they should be. */
+export async function describedFiles(): Promise<{ path: string; written: string; text: string }[]> {
   const openapi = await defaultDescription()
-  return Object.entries<(written: string) => string>({ 'openapi.yaml': () => openapi, ...DERIVED }).map(
-    ([name, derive]) => {
-      const path = join(root, 'docs', name)
-      const written = readFileSync(path, 'utf8')
-      return { path, written, text: derive(written) }
-    },
-  )
+  const files: Record<string, (written: string) => string> = {
+    'docs/openapi.yaml': () => openapi,
+    'deploy/helm/plant-store/values.schema.json': valuesSchemaJson,
+    'deploy/observability/dashboard.json': dashboardJson,
+    ...DERIVED,
+  }
+  return Object.entries(files).map(([name, derive]) => {
+    const path = join(root, name)
+    const written = readFileSync(path, 'utf8')
+    return { path, written, text: derive(written) }
+  })
 }
 
-if (import.meta.main) for (const { path, text } of await describedDocuments()) writeFileSync(path, text)
+if (import.meta.main) for (const { path, text } of await describedFiles()) writeFileSync(path, text)

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { ApiSettings } from '@plant-store/api/src/settings.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import type { TSchema } from 'typebox'
@@ -128,5 +127,3 @@ export function valuesSchemaJson(): string {
   }
   return `${JSON.stringify(schema, null, 2)}\n`
 }
-
-if (import.meta.main) writeFileSync(new URL('plant-store/values.schema.json', import.meta.url), valuesSchemaJson())

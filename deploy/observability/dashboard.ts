@@ -1,18 +1,31 @@
-import { writeFileSync } from 'node:fs'
 import { VizLegendOptionsBuilder } from '@grafana/grafana-foundation-sdk/common'
 import { DashboardBuilder, DatasourceVariableBuilder, RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard'
 import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus'
 import { PanelBuilder } from '@grafana/grafana-foundation-sdk/timeseries'
 
-// npm run describe: writes dashboard.json, which Grafana imports.
+const DATA_SOURCE = { type: 'prometheus', uid: '$datasource' }
+const GRID_COLUMNS = 24
+const PANEL_HEIGHT = 7
+const NARROWEST = 6
 
 /** A query of Prometheus, and the name of each of its lines. */
-export type Query = [expression: string, legend: string]
-export type Panel = { title: string; unit: string; description: string; queries: Query[] }
+type Query = [expression: string, legend: string]
 
-const panel = (title: string, unit: string, queries: Query[], description = ''): Panel => ({
-  ...{ title, unit, description, queries },
-})
+function panel(title: string, unit: string, queries: Query[], description = ''): PanelBuilder {
+  const panel = new PanelBuilder()
+    .title(title)
+    .description(description)
+    .unit(unit)
+    .min(0)
+    .fillOpacity(8)
+    .legend(new VizLegendOptionsBuilder().showLegend(true))
+    .height(PANEL_HEIGHT)
+    .datasource(DATA_SOURCE)
+  for (const [expression, name] of queries)
+    panel.withTarget(new DataqueryBuilder().datasource(DATA_SOURCE).expr(expression).legendFormat(name))
+  return panel
+}
+
 const RATE = '$__rate_interval'
 const rate = (counter: string, by: string) => `sum by (${by}) (rate(plant_store_${counter}[${RATE}]))`
 const total = (counter: string) => `sum(rate(plant_store_${counter}[${RATE}]))`
@@ -25,7 +38,7 @@ const percentiles = (histogram: string): Query[] => [
 const share = (used: string, limit: string) => `plant_store_${used} / plant_store_${limit}`
 const INSTANCE = '{{instance}}'
 
-export const ROWS: Record<string, Panel[]> = {
+const ROWS: Record<string, PanelBuilder[]> = {
   'Requests of each operation': [
     panel('Rate', 'reqps', [[rate('http_requests_total', 'method, route'), '{{method}} {{route}}']]),
     panel(
@@ -109,12 +122,7 @@ export const ROWS: Record<string, Panel[]> = {
   ],
 }
 
-const DATA_SOURCE = { type: 'prometheus', uid: '$datasource' }
-const GRID_COLUMNS = 24
-const PANEL_HEIGHT = 7
-const NARROWEST = 6
-
-/** The dashboard as Grafana imports it. */
+/** The text of `dashboard.json`, which Grafana imports. */
 export function dashboardJson(): string {
   const dashboard = new DashboardBuilder('Plant Store')
     .uid('plant-store')
@@ -125,26 +133,7 @@ export function dashboardJson(): string {
   for (const [title, panels] of Object.entries(ROWS)) {
     dashboard.withRow(new RowBuilder(title))
     const width = Math.max(NARROWEST, Math.floor(GRID_COLUMNS / panels.length))
-    for (const panel of panels) dashboard.withPanel(panelOf(panel, width))
+    for (const panel of panels) dashboard.withPanel(panel.span(width))
   }
   return `${JSON.stringify(dashboard.build(), null, 2)}\n`
 }
-
-function panelOf({ title, unit, description, queries }: Panel, width: number): PanelBuilder {
-  const legend = new VizLegendOptionsBuilder().showLegend(true)
-  const panel = new PanelBuilder()
-    .title(title)
-    .description(description)
-    .unit(unit)
-    .min(0)
-    .fillOpacity(8)
-    .legend(legend)
-    .span(width)
-    .height(PANEL_HEIGHT)
-    .datasource(DATA_SOURCE)
-  for (const [expression, name] of queries)
-    panel.withTarget(new DataqueryBuilder().datasource(DATA_SOURCE).expr(expression).legendFormat(name))
-  return panel
-}
-
-if (import.meta.main) writeFileSync(new URL('dashboard.json', import.meta.url), dashboardJson())

@@ -2,13 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { valuesSchemaJson } from '../../deploy/helm/values-schema.ts'
 import { root } from '../../local/places.mjs'
 import { CHART } from './helm.ts'
-
-it('the schema of the values is up to date: npm run describe', () => {
-  expect(readFileSync(join(CHART, 'values.schema.json'), 'utf8')).toBe(valuesSchemaJson())
-})
 
 it('the chart has the version of the project', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

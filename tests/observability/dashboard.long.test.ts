@@ -1,8 +1,10 @@
 import { expect, it, vi } from 'vitest'
-import { ROWS } from '../../deploy/observability/dashboard.ts'
+import { dashboardJson } from '../../deploy/observability/dashboard.ts'
 import { readPlant } from '../support/client.ts'
 import { complaintsAbout, findPrometheus, type Programs } from './prometheus.ts'
 import { RANGE, startWatchedStore } from './watched-store.ts'
+
+type Panel = { title: string; targets?: { expr: string; legendFormat: string }[] }
 
 /** Its default metrics are gauges with names like those of counters. */
 const OF_PROM_CLIENT = /^(nodejs|process)_/
@@ -23,14 +25,15 @@ it.runIf(programs !== undefined)(
       expect(complaints.filter((one) => !OF_PROM_CLIENT.test(one))).toEqual([])
     }
     const figures: string[] = []
-    for (const [row, panels] of Object.entries(ROWS))
-      for (const { title, queries } of panels)
-        for (const [expression, legend] of queries)
-          await vi.waitFor(async () => {
-            const values = await prometheus.values(expression.replaceAll('$__rate_interval', RANGE))
-            expect(values.filter(Number.isFinite), expression).not.toEqual([])
-            figures.push(`| ${row} | ${title} | ${legend} | ${values.map((value) => value.toPrecision(3)).join(' ')} |`)
-          }, WAIT)
+    // Rows are among the panels, without queries.
+    for (const { title, targets = [] } of JSON.parse(dashboardJson()).panels as Panel[])
+      for (const { expr, legendFormat } of targets)
+        await vi.waitFor(async () => {
+          const values = await prometheus.values(expr.replaceAll('$__rate_interval', RANGE))
+          expect(values.filter(Number.isFinite), expr).not.toEqual([])
+          figures.push(`| ${title} | ${legendFormat} | ${values.map((value) => value.toPrecision(3)).join(' ')} |`)
+        }, WAIT)
+    expect(figures).not.toEqual([])
     console.log(figures.join('\n'))
   },
 )

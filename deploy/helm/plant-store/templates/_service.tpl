@@ -5,7 +5,9 @@ else decides), ports (in YAML), drainMs.
 {{- define "plant-store.service" -}}
 {{- $metadata := include "plant-store.metadata" (dict "root" .root "component" .program) }}
 {{- $selector := printf "%s\napp.kubernetes.io/component: %s" (include "plant-store.selector" .root) .program }}
-{{- $pod := dict "graceSeconds" (include "plant-store.grace-seconds" .drainMs) "selector" $selector }}
+{{- /* Longer than the limit after which a process ends by itself, 9 s after what it waits for its clients. */ -}}
+{{- $graceSeconds := add (divf .drainMs 1000 | ceil) 12 }}
+{{- $pod := dict "graceSeconds" $graceSeconds "selector" $selector }}
 {{- $parts := dict "container" (include "plant-store.service-container" .ports) "pod" (include "plant-store.service-pod" $pod) }}
 apiVersion: apps/v1
 kind: Deployment
@@ -71,9 +73,4 @@ topologySpreadConstraints:
       matchLabels:
         {{- $.selector | nindent 8 }}
   {{- end }}
-{{- end }}
-
-{{- /* Longer than the limit after which a process ends by itself, 9 s after what it waits for its clients. */ -}}
-{{- define "plant-store.grace-seconds" -}}
-{{ add (divf . 1000 | ceil) 12 }}
 {{- end }}

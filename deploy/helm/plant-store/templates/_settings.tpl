@@ -4,7 +4,7 @@ Arguments: root, program.
 */ -}}
 {{- define "plant-store.settings" -}}
 {{- $values := .root.Values }}
-{{- $given := mergeOverwrite (include "plant-store.strimzi.settings" . | fromYaml) (deepCopy $values.settings) (index $values .program "settings") }}
+{{- $given := mergeOverwrite (include "plant-store.strimzi" . | fromYaml).settings (deepCopy $values.settings) (index $values .program "settings") }}
 {{- $settings := dict }}
 {{- range $name, $value := $given }}
 {{- if kindIs "bool" $value }}
@@ -19,7 +19,7 @@ Arguments: root, program.
 
 {{- /* The files of one program: the names of settings to the keys of Secrets and ConfigMaps. Arguments: root, program. */ -}}
 {{- define "plant-store.files" -}}
-{{- $files := include "plant-store.strimzi.files" . | fromYaml }}
+{{- $files := (include "plant-store.strimzi" . | fromYaml).files }}
 {{- range list .root.Values.files (index .root.Values .program "files") }}
 {{- range $name, $file := . }}{{ $_ := set $files $name $file }}{{ end }}
 {{- end }}
@@ -49,29 +49,27 @@ Arguments: root, program.
 {{- end }}
 
 {{- /* With Strimzi, the login of one program follows from the name of its KafkaUser. Arguments: root, program. */ -}}
-{{- define "plant-store.strimzi.settings" -}}
-{{- if and (eq .root.Values.topics "strimzi") (ne .program "setup") }}
-{{- if eq .root.Values.strimzi.authentication "tls" }}
-KAFKA_SECURITY_PROTOCOL: SSL
-{{- else }}
-KAFKA_SECURITY_PROTOCOL: SASL_SSL
-KAFKA_SASL_MECHANISM: SCRAM-SHA-512
-KAFKA_SASL_USERNAME: {{ .root.Release.Name }}-{{ .program }}
-{{- end }}
-{{- else }}{}
-{{- end }}
-{{- end }}
-
-{{- define "plant-store.strimzi.files" -}}
+{{- define "plant-store.strimzi" -}}
 {{- if and (eq .root.Values.topics "strimzi") (ne .program "setup") }}
 {{- $user := printf "%s-%s" .root.Release.Name .program }}
-KAFKA_SSL_CA_FILE: { existingSecret: {{ .root.Values.strimzi.cluster }}-cluster-ca-cert, key: ca.crt }
+{{- $ca := printf "%s-cluster-ca-cert" .root.Values.strimzi.cluster }}
 {{- if eq .root.Values.strimzi.authentication "tls" }}
-KAFKA_SSL_CERT_FILE: { existingSecret: {{ $user }}, key: user.crt }
-KAFKA_SSL_KEY_FILE: { existingSecret: {{ $user }}, key: user.key }
+settings:
+  KAFKA_SECURITY_PROTOCOL: SSL
+files:
+  KAFKA_SSL_CA_FILE: { existingSecret: {{ $ca }}, key: ca.crt }
+  KAFKA_SSL_CERT_FILE: { existingSecret: {{ $user }}, key: user.crt }
+  KAFKA_SSL_KEY_FILE: { existingSecret: {{ $user }}, key: user.key }
 {{- else }}
-KAFKA_SASL_PASSWORD_FILE: { existingSecret: {{ $user }}, key: password }
+settings:
+  KAFKA_SECURITY_PROTOCOL: SASL_SSL
+  KAFKA_SASL_MECHANISM: SCRAM-SHA-512
+  KAFKA_SASL_USERNAME: {{ $user }}
+files:
+  KAFKA_SSL_CA_FILE: { existingSecret: {{ $ca }}, key: ca.crt }
+  KAFKA_SASL_PASSWORD_FILE: { existingSecret: {{ $user }}, key: password }
 {{- end }}
-{{- else }}{}
+{{- else }}
+{ settings: {}, files: {} }
 {{- end }}
 {{- end }}

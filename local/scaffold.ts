@@ -1,16 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { cpSync, existsSync, lstatSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from './places.mjs'
 import { endOf, runCommand } from './processes/command.ts'
@@ -74,12 +65,13 @@ async function main(args: string[]): Promise<number> {
   refuseCollisions(name, texts, rename)
   await run('git', ['var', 'GIT_COMMITTER_IDENT'], root)
 
-  for (const [path, text] of renamedTexts(options, texts, rename)) write(join(folder, rename(path)), text)
+  const renamed = renamedTexts(options, texts, rename)
   for (const path of paths) {
     const [from, to] = [join(root, path), join(folder, rename(path))]
     if (lstatSync(from).isSymbolicLink()) symlinkSync(rename(readlinkSync(from)), to)
-    else if (!texts.has(path)) write(to, readFileSync(from))
-    if (lstatSync(from).isFile()) chmodSync(to, lstatSync(from).mode)
+    // Also makes the folders, and keeps who may run the file.
+    else cpSync(from, to)
+    if (texts.has(path)) writeFileSync(to, renamed.get(path) ?? '')
   }
   writeFileSync(join(folder, 'CHANGELOG.md'), CHANGELOG)
 
@@ -95,11 +87,6 @@ Done. Now:
   npm run check
   npm test`)
   return 0
-}
-
-function write(path: string, content: string | Buffer): void {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, content)
 }
 
 /** The files with their texts in the copy, by their former paths. */

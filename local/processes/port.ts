@@ -2,24 +2,12 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { Failure } from './failure.mjs'
 
-type Range = { from: number; to: number }
-
 export const DEFAULT_RANGE = { from: 20_000, to: 32_000 }
 const MAX_ATTEMPTS = 100
-let range: Range | undefined
+let range: typeof DEFAULT_RANGE | undefined
 const drawn = new Set<number>()
 
-/**
- * From now on `freePort` draws from a part of its range that no other process draws from: a port that is free may be
- * drawn by two processes before one of them listens on it. Parts are numbered from 0 on.
- */
-export function drawPortsFrom(part: number, parts: number): void {
-  const size = Math.floor((DEFAULT_RANGE.to - DEFAULT_RANGE.from) / parts)
-  const from = DEFAULT_RANGE.from + part * size
-  range = { from, to: from + size }
-}
-
-function rangeOf(text: string | undefined): Range {
+function rangeOf(text: string | undefined): typeof DEFAULT_RANGE {
   if (!text) return DEFAULT_RANGE
   const [, from, to] = /^(\d{4,5})-(\d{4,5})$/.exec(text) ?? []
   if (!(Number(from) < Number(to)))

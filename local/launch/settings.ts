@@ -14,26 +14,7 @@ type Choice = {
   hasRedis: boolean
 }
 
-export type Settings = Choice & {
-  port: number
-  host: string
-  https: boolean
-  /** The operations port of the api; the other services have the next ones. */
-  opsPort: number
-  /** The port of the first broker that is started; its other ports and brokers have the next ones. */
-  kafkaPort: number
-  /** The port of the first Redis that is started; other servers and sentinels have the next ones. */
-  redisPort: number
-  /** True if the stores are replicated and secured, with two of each service. */
-  cluster: boolean
-  topic: string
-  partitions: number
-  /** The topic of the table, `on` for the topic's name with .table, or `off`. */
-  table: string
-  token: string | undefined
-  /** Data, logs, token and run.json, as an absolute path. */
-  localDir: string
-}
+export type Settings = ReturnType<typeof readSettings>
 
 /** Options of the command line. with: docker, processes or external; port: the api's, all other defaults move as far. */
 type Options = { with?: string | undefined; cluster?: boolean | undefined; port?: string | undefined }
@@ -48,7 +29,7 @@ const HOST = { pattern: '^[\\w.:-]+$', expected: 'an address to listen on, such 
 const TOKEN = { pattern: TOKEN_PATTERN.source, expected: TOKEN_RULE, secret: true }
 
 /** Throws a Failure that names each setting with a bad value. */
-export function readSettings(env: NodeJS.ProcessEnv, options: Options = {}): Settings {
+export function readSettings(env: NodeJS.ProcessEnv, options: Options = {}) {
   const { with: stores, cluster = false, port } = options
   const { PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = SERVICE_SETTINGS
   const counts = cluster ? CLUSTER : SINGLE
@@ -66,10 +47,25 @@ export function readSettings(env: NodeJS.ProcessEnv, options: Options = {}): Set
   const defaults = { HOST: '127.0.0.1', PLANTS_TABLE: 'on', ...Object.fromEntries(moved) }
   const found = valid(Schema, { ...defaults, ...Object.fromEntries(given) })
   const settings = {
-    ...{ port: found.PORT, opsPort: found.OPS_PORT, kafkaPort: found.KAFKA_PORT, redisPort: found.REDIS_PORT },
-    ...{ host: found.HOST, https: Boolean(env.HTTP_TLS_CERT_FILE), cluster },
-    ...{ topic: found.PLANTS_TOPIC, partitions: found.PLANTS_PARTITIONS, table: found.PLANTS_TABLE },
-    ...{ token: found.PLANT_STORE_TOKEN, localDir: localDirOf(env), ...choose(env, stores, cluster) },
+    port: found.PORT,
+    host: found.HOST,
+    https: Boolean(env.HTTP_TLS_CERT_FILE),
+    /** The operations port of the api; the other services have the next ones. */
+    opsPort: found.OPS_PORT,
+    /** The port of the first broker that is started; its other ports and brokers have the next ones. */
+    kafkaPort: found.KAFKA_PORT,
+    /** The port of the first Redis that is started; other servers and sentinels have the next ones. */
+    redisPort: found.REDIS_PORT,
+    /** True if the stores are replicated and secured, with two of each service. */
+    cluster,
+    topic: found.PLANTS_TOPIC,
+    partitions: found.PLANTS_PARTITIONS,
+    /** The topic of the table, `on` for the topic's name with .table, or `off`. */
+    table: found.PLANTS_TABLE,
+    token: found.PLANT_STORE_TOKEN,
+    /** Data, logs, token and run.json, as an absolute path. */
+    localDir: localDirOf(env),
+    ...choose(env, stores, cluster),
   }
   if (env.PLANT_STORE_TOKEN_DIGESTS_FILE)
     throw new Failure(

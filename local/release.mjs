@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from './places.mjs'
-import { describe, Failure } from './processes/failure.mjs'
+import { Failure, runProgram } from './processes/failure.mjs'
 
 // node local/release.mjs TAG: checks that each file with a version has the tag's, and prints the section of
 // CHANGELOG.md about it.
@@ -49,11 +49,8 @@ function sectionOf(changelog, name) {
 /** @param {string} file */
 const readFile = (file) => (existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : undefined)
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  try {
-    process.stdout.write(`${releaseNotes(process.argv[2] ?? '', readFile)}\n`)
-  } catch (error) {
-    console.error(describe(error))
-    process.exitCode = 1
-  }
-}
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  await runProgram(async ([tag = '']) => {
+    process.stdout.write(`${releaseNotes(tag, readFile)}\n`)
+    return 0
+  })

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { aborted, parseArgs } from 'node:util'
 import { bringUp } from './launch/bring-up.ts'
 import { help, welcome } from './launch/help.ts'
 import type { StoreUser } from './launch/launch.ts'
@@ -113,7 +113,7 @@ async function run(settings: Settings, progress: Progress, stop: AbortSignal, st
     publish = () => writeRun(localDir, { ...urlsOf(settings), ...stores, token, topic, partitions, table, pids })
     publish()
     progress.say(welcome(settings, token, dockerProject))
-    await Promise.race([aborted(stop), aborted(gaveUp.signal)])
+    await Promise.race([stop, gaveUp.signal].map((signal) => aborted(signal, process)))
     gaveUp.signal.throwIfAborted()
     return 0
   } catch (error) {
@@ -142,10 +142,6 @@ async function stopAll(settings: Settings, running: Map<string, RunningProcess>,
   }
   const stores = [...running.values()].map((store) => store.stop({ graceMs: STORE_GRACE_MS }))
   await Promise.all([containers?.stop(), ...stores])
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
 }
 
 function readOptions(args: string[]) {

@@ -6,15 +6,14 @@ const WAIT_MS = 1000
  * Checks that a server replies to a request as it does when it serves clients. An open port is not enough: Docker opens
  * the port of a container before anything in it listens. False also without a reply within 1 s.
  */
-export function answers(socket: Socket, request: Buffer, isRight: (answer: Buffer) => boolean): Promise<boolean> {
-  return new Promise((resolve) => {
-    const end = (isUp: boolean) => {
-      socket.destroy()
-      resolve(isUp)
-    }
-    socket.setTimeout(WAIT_MS, () => end(false))
-    for (const event of ['error', 'close']) socket.once(event, () => end(false))
-    socket.once('data', (answer) => end(isRight(Buffer.from(answer))))
-    socket.write(request)
-  })
+export async function answers(socket: Socket, request: Buffer, isRight: (answer: Buffer) => boolean): Promise<boolean> {
+  socket.setTimeout(WAIT_MS, () => socket.destroy())
+  socket.write(request)
+  try {
+    // The end of the loop destroys the socket.
+    for await (const answer of socket) return isRight(answer)
+  } catch {
+    // It cannot be connected to, or has not replied.
+  }
+  return false
 }

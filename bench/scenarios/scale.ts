@@ -43,7 +43,7 @@ const APPEND_EVERY_MS = 5
 
 const COSTS = [RATE, CPU, 'api', IDLE, 'projector', 'broker', 'Redis', LOAD, '% of the cores']
 
-/** Of these rows, against one api. */
+/** Targets of these rows against one api. */
 const ONE_API_TARGETS = [
   ['2-apis', CPU, { atMost: 1.25 }],
   ['2-apis', RATE, { atLeast: 0.8 }],

@@ -108,6 +108,12 @@ export function createSimulatedAppender(
       known = leaders ?? known
     },
 
+    responds: () =>
+      network.call(process, 'request to a leader', [() => true]).then(
+        () => true,
+        () => false,
+      ),
+
     async send(leader, channel, batches, signal) {
       const all = [...batches].map(([partition, records]) => ({
         partition,

@@ -16,7 +16,13 @@ const batches = new Map([
 function observedAppender(metrics: ReturnType<typeof createMetrics>) {
   const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
   const noLeader = () => expect.unreachable('it has a leader')
-  const appender = { leaderOf: () => 1, noLeader, refreshLeaders: async () => {}, send: () => promise }
+  const appender = {
+    leaderOf: () => 1,
+    noLeader,
+    refreshLeaders: async () => {},
+    responds: async () => true,
+    send: () => promise,
+  }
   return { send: () => addApiMetrics(metrics).observeAppends(appender).send(1, 'healthy', batches), respond: resolve }
 }
 

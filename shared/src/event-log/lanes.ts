@@ -32,7 +32,7 @@ export type Append = {
 }
 
 export type LaneOptions = {
-  appender: Pick<Appender, 'leaderOf' | 'noLeader' | 'refreshLeaders' | 'send'>
+  appender: Pick<Appender, 'leaderOf' | 'noLeader' | 'refreshLeaders' | 'responds' | 'send'>
   partitions: number
   time: Time
   log: Log
@@ -75,7 +75,8 @@ type PartitionQueue = {
 
 type Failed = Exclude<AppendResult, { is: 'appended' }>
 type Batches = ReadonlyMap<PartitionQueue, readonly Entry[]>
-type Request = { batches: Batches; isLate: boolean; superseded: AbortController }
+/** `isPassed`: the second lane takes what arrives for the other partitions of the leader. */
+type Request = { batches: Batches; isPassed: boolean; superseded: AbortController }
 type Lane = { leader: number; channel: Channel; request: Request | undefined }
 
 /**
@@ -83,7 +84,8 @@ type Lane = { leader: number; channel: Channel; request: Request | undefined }
  * lanes, each with a connection and at most one request in flight: one lane for the partitions whose last attempt
  * succeeded, one for the others. So a frozen leader, an unwritable partition or a refused record delays only the
  * partitions concerned. A leader responds when the replicas of all partitions of a request have its records: while a
- * request of the first lane is late, the second one takes what arrives for other partitions, in separate requests.
+ * request of the first lane is late, and the leader responds otherwise, the second lane takes what arrives for other
+ * partitions, in separate requests. Behind a frozen leader records remain certainly not written.
  *
  * A failed attempt is repeated until the append is given up. If the attempt did reach the log, the log has the record
  * twice, with the same event id: one creation.
@@ -139,7 +141,7 @@ export function createLanes(options: LaneOptions) {
     const leader = appender.leaderOf(partition)
     if (leader === undefined) return undefined
     const healthy = lane(leader, 'healthy')
-    return isSuspect || healthy.request?.isLate ? lane(leader, 'suspect') : healthy
+    return isSuspect || healthy.request?.isPassed ? lane(leader, 'suspect') : healthy
   }
 
   function lane(leader: number, channel: Channel): Lane {
@@ -186,7 +188,7 @@ export function createLanes(options: LaneOptions) {
 
   async function send(lane: Lane, inLane: PartitionQueue[]): Promise<void> {
     const batches = takeBatches(inLane)
-    const request = { batches, isLate: false, superseded: new AbortController() }
+    const request = { batches, isPassed: false, superseded: new AbortController() }
     lane.request = request
     for (const [queue, sent] of batches) {
       queue.isInFlight = true
@@ -207,16 +209,22 @@ export function createLanes(options: LaneOptions) {
   async function sendWhileLed({ leader, channel }: Lane, request: Request): Promise<Map<Partition, AppendResult>> {
     const batches = [...request.batches]
     const records = new Map(batches.map(([{ partition }, sent]) => [partition, sent.map(({ record }) => record)]))
+    let isProbed = channel === 'suspect'
     let cancel = time.after(LATE_MS, watch)
     function watch(): void {
       cancel = time.after(LATE_MS, watch)
-      request.isLate = true
-      dispatchSoon()
       void appender.refreshLeaders().then(() => giveUpSuperseded(leader))
+      if (!isProbed) void pass(leader, request)
+      isProbed = true
     }
     const results = await appender.send(leader, channel, records, request.superseded.signal)
     cancel()
     return results
+  }
+
+  async function pass(leader: number, request: Request): Promise<void> {
+    request.isPassed = await appender.responds(leader, 'suspect')
+    dispatchSoon()
   }
 
   /** Gives each request to this leader up that has a partition with another one now: this one may be frozen. */

@@ -45,11 +45,13 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
     answer(results: readonly AppendResult[]): Promise<void>
   }[] = []
   const failures = { count: 0 }
+  const frozen = new Set<number>()
   const lanes = createLanes({
     onFailure: () => void failures.count++,
     appender: {
       leaderOf: (partition) => leaders[partition],
       refreshLeaders: async () => {},
+      responds: async (leader) => !frozen.has(leader),
       noLeader: () => refused('transient') as Refusal,
       send(leader, channel, batches, signal) {
         const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
@@ -71,6 +73,7 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
   return {
     ...lanes,
     failures,
+    frozen,
     requests,
     leaders,
     /** Starts to append a record of each of these partitions. */
@@ -173,6 +176,16 @@ describe('lanes', () => {
     await last(lanes).answer([appendedAt(1)])
     await lanes.appendTo(Q)
     expect(lanes.sent().slice(2)).toEqual(['1 healthy P×1', '1 healthy Q×1'])
+  })
+
+  it('what arrives behind a request to a frozen leader is not sent to it', async () => {
+    const lanes = openLanes()
+    lanes.frozen.add(1)
+    await lanes.appendTo(P)
+    const [queued] = await lanes.appendTo(Q)
+    await lanes.advance(10 * LATE_MS)
+    expect(lanes.sent()).toEqual(['1 healthy P×1'])
+    expect(queued?.giveUp()).toEqual({ is: 'notWritten' })
   })
 
   it('what is sent past a late request does not wait for the replicas of a suspect partition', async () => {

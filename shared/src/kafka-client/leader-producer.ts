@@ -144,6 +144,13 @@ export function createLeaderProducer(cluster: ProducerCluster, definitions: Requ
   }
 
   return {
+    /** Rejects unless the broker responds over this channel within the time limits of a connection and a request. */
+    async reach(leader: number, channel: Channel): Promise<void> {
+      const broker = await brokerOf(leader, channel)
+      if (!broker.isConnected()) await broker.connect()
+      await broker.metadata([topic])
+    },
+
     /**
      * Requests the metadata of the topic. Connects when there is no connection. From the second time on, which follows
      * a failure, the other replicas are asked, too, and their responses are not waited for.

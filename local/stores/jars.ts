@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
 import { chmodSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
-import { builtOnce } from '../toolchain/built-once.ts'
-import { findJava, javaEnvironment } from './java.ts'
+import { builtOnce, shortHash } from '../toolchain/built-once.ts'
+import { findJava, type Java, javaEnvironment } from './java.ts'
 import { archiveClasses } from './kafka.ts'
 
 const POM = fileURLToPath(new URL('pom.xml', import.meta.url))
@@ -30,32 +29,33 @@ export type Programs = { java: string; kafkaClasspath: string; redisServer: stri
  * what is not installed into `.local`, once per version of `pom.xml`. Throws a Failure that says what to install.
  */
 export async function ensureJars({ kafka = true, redis = true, kafkaVersion, signal }: Needed = {}): Promise<Programs> {
-  const { java, about } = kafka ? await findJava(signal) : { java: 'java', about: '' }
-  const jars = kafka ? await fetchKafka(kafkaVersion, signal) : ''
-  const isArchived = kafka && kafkaVersion === undefined
-  const kafkaClasspath = isArchived ? await archiveOnce(jars, java, about, signal) : join(jars, '*')
+  const found = kafka ? await findJava(signal) : undefined
+  const kafkaClasspath = found ? await fetchKafka(found, kafkaVersion, signal) : ''
   const installedRedis = redis ? await findRedisServer('redis-server', signal) : ''
-  return { java, kafkaClasspath, redisServer: installedRedis ?? (await fetchRedis(signal)) }
+  return { java: found?.java ?? 'java', kafkaClasspath, redisServer: installedRedis ?? (await fetchRedis(signal)) }
 }
 
-async function fetchKafka(version: string | undefined, signal: AbortSignal | undefined): Promise<string> {
+/** The class path of its jars. */
+async function fetchKafka(java: Java, version: string | undefined, signal: AbortSignal | undefined): Promise<string> {
   const args = version === undefined ? [] : [`-Dkafka.version=${version}`]
   if (version?.startsWith('3.')) args.push('-Pkafka-3')
   const name = ['kafka', version].filter(Boolean).join('-')
-  return join(await fetchOnce(name, ['dependency:copy-dependencies@kafka', ...args], signal), 'kafka')
+  const jars = join(await fetchOnce(name, ['dependency:copy-dependencies@kafka', ...args], signal), 'kafka')
+  // Other versions are for single tests.
+  return version === undefined ? archiveOnce(jars, java, signal) : join(jars, '*')
 }
 
 /**
  * The class path of these jars. It has an archive of their classes for this Java, if one can be made: a start without
  * one only takes longer.
  */
-async function archiveOnce(jars: string, java: string, about: string, signal: AbortSignal | undefined) {
+async function archiveOnce(jars: string, { java, about }: Java, signal: AbortSignal | undefined): Promise<string> {
   // Java ignores an archive of jars at another place, and one of another Java, which may cost it its own as well.
-  const madeFor = createHash('sha256').update(about).update(jars).digest('hex').slice(0, 12)
+  const name = `kafka-classes-${shortHash(about, jars)}`
   const classpathIn = (dir: string) => join(dir, 'kafka', '*')
   const options = { timeoutMs: ARCHIVE_TIMEOUT_MS, signal }
   try {
-    const archived = await builtOnce(`kafka-classes-${madeFor}`, [], options, async (dir) => {
+    const archived = await builtOnce(name, [], options, async (dir) => {
       symlinkSync(jars, join(dir, 'kafka'))
       await archiveClasses({ dir: join(dir, 'broker'), classpath: classpathIn(dir), java, signal })
     })

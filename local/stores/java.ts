@@ -23,11 +23,14 @@ export function javaEnvironment(): NodeJS.ProcessEnv {
 
 const OLDEST = 17
 
+/** The program, and what it says of its version. */
+export type Java = { java: string; about: string }
+
 /**
- * The java program, of JAVA_HOME when that is set, else the one on the PATH, and what it says of its version. Throws a
- * Failure when there is none that Kafka runs on.
+ * The java program of JAVA_HOME when that is set, else the one on the PATH. Throws a Failure when there is none that
+ * Kafka runs on.
  */
-export async function findJava(signal?: AbortSignal): Promise<{ java: string; about: string }> {
+export async function findJava(signal?: AbortSignal): Promise<Java> {
   const { JAVA_HOME } = process.env
   const java = JAVA_HOME ? join(JAVA_HOME, 'bin', 'java') : 'java'
   const advice = `Install Java ${OLDEST} or newer, or start Docker, or set KAFKA_BROKERS to an existing Kafka.`

@@ -17,7 +17,7 @@ export const javaArgsForLoad = ['-Xmx256m', '-XX:+UseSerialGC']
 export const defaultJavaArgs = [...javaArgsForLoad, '-XX:TieredStopAtLevel=1']
 
 const FORMAT_TIMEOUT_MS = 120_000
-const ARCHIVE_TIMEOUT_MS = 60_000
+const ARCHIVE_GRACE_MS = 60_000
 
 /** By their names in server.properties. */
 type KafkaSettings = Record<string, string | number | boolean>
@@ -94,8 +94,8 @@ export async function startNode(options: NodeOptions): Promise<RunningProcess> {
 export async function archiveClasses(options: Omit<SingleOptions, 'logFile'>): Promise<void> {
   const javaArgs = [...defaultJavaArgs, `-XX:ArchiveClassesAtExit=${archiveOf(options.classpath)}`]
   const kafka = await startKafka({ ...options, javaArgs, logFile: join(options.dir, 'kafka.log') })
-  const { signal } = await kafka.stop({ graceMs: ARCHIVE_TIMEOUT_MS })
-  if (signal === 'SIGKILL') throw new Failure(`Kafka did not end within ${ARCHIVE_TIMEOUT_MS / 1000} s.`)
+  const { signal } = await kafka.stop({ graceMs: ARCHIVE_GRACE_MS })
+  if (signal === 'SIGKILL') throw new Failure(`Kafka did not end within ${ARCHIVE_GRACE_MS / 1000} s.`)
   rmSync(options.dir, { recursive: true })
 }
 

@@ -40,7 +40,12 @@ export async function builtOnce(name: string, sources: readonly string[], option
 /** Without sources the name has the version. */
 export function folderOf(name: string, sources: readonly string[] = []): string {
   if (sources.length === 0) return join(cacheDir, name)
+  return join(cacheDir, `${name}-${shortHash(...sources.map((source) => readFileSync(source)))}`)
+}
+
+/** A hash of these parts, for the name of a folder. */
+export function shortHash(...parts: (string | Buffer)[]): string {
   const hash = createHash('sha256')
-  for (const source of sources) hash.update(readFileSync(source))
-  return join(cacheDir, `${name}-${hash.digest('hex').slice(0, 12)}`)
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex').slice(0, 12)
 }

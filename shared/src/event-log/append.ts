@@ -132,12 +132,8 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     /** Requests metadata. All callers share one request. Never rejects: `noLeader` says why it failed. */
     refreshLeaders,
 
-    /** Resolves with true if the broker responds over the connection of this channel: it is not frozen. */
-    responds: (leader: number, channel: Channel): Promise<boolean> =>
-      leaders.reach(leader, channel).then(
-        () => true,
-        () => false,
-      ),
+    /** Resolves with true if the broker responds over this channel: it is not frozen. Never rejects. */
+    responds: leaders.responds,
 
     /** The quota of Kafka that delays appends, with the remedy; empty when none does. */
     throttling: () => throttledAppends(leaders.heldBackMs()),

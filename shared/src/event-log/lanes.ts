@@ -209,13 +209,13 @@ export function createLanes(options: LaneOptions) {
   async function sendWhileLed({ leader, channel }: Lane, request: Request): Promise<Map<Partition, AppendResult>> {
     const batches = [...request.batches]
     const records = new Map(batches.map(([{ partition }, sent]) => [partition, sent.map(({ record }) => record)]))
-    let isProbed = channel === 'suspect'
-    let cancel = time.after(LATE_MS, watch)
+    let cancel = time.after(LATE_MS, () => {
+      if (channel === 'healthy') void pass(leader, request)
+      watch()
+    })
     function watch(): void {
       cancel = time.after(LATE_MS, watch)
       void appender.refreshLeaders().then(() => giveUpSuperseded(leader))
-      if (!isProbed) void pass(leader, request)
-      isProbed = true
     }
     const results = await appender.send(leader, channel, records, request.superseded.signal)
     cancel()

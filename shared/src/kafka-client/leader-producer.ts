@@ -144,11 +144,16 @@ export function createLeaderProducer(cluster: ProducerCluster, definitions: Requ
   }
 
   return {
-    /** Rejects unless the broker responds over this channel within the time limits of a connection and a request. */
-    async reach(leader: number, channel: Channel): Promise<void> {
-      const broker = await brokerOf(leader, channel)
-      if (!broker.isConnected()) await broker.connect()
-      await broker.metadata([topic])
+    /** Resolves with true if the broker responds over this channel, within the limits of a connection and a request. */
+    async responds(leader: number, channel: Channel): Promise<boolean> {
+      try {
+        const broker = await brokerOf(leader, channel)
+        if (!broker.isConnected()) await broker.connect()
+        await broker.metadata([topic])
+        return true
+      } catch {
+        return false
+      }
     },
 
     /**

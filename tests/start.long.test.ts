@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, inject, it, onTestFinished } from 'vitest'
@@ -11,6 +11,7 @@ import { alive, launch, NOWHERE, npmStart, prepareStart, stopStart } from './sup
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
 const source = inject('storeSource')
+const other = source === 'docker' ? 'processes' : 'docker'
 const FOUR_STARTS = { timeout: 1_200_000 }
 
 it(
@@ -27,6 +28,8 @@ it(
     })
     expect(first.log()).toContain(`${first.url}/docs`)
     expect(first.dockerProject === undefined).toBe(source === 'processes')
+    if (source === 'processes')
+      expect(first.log()).toMatch(/run as processes: (no Docker engine responds|there is no docker command)/)
     expect(statSync(join(localDir, 'run.json')).mode & 0o777).toBe(0o600)
     expect((await createPlant(first.url, 1n, 'Monstera')).response?.status).toBe(200)
     expect((await createPlant(first.url, 1n, 'Monstera')).response?.body).toMatchObject({ error: 40003 })
@@ -39,7 +42,9 @@ it(
     killBroker(second)
     await second.launcher.exited
 
+    writeFileSync(join(localDir, 'data', 'source'), other)
     const third = await npmStart(localDir, environment)
+    expect(third.log()).toContain(`--with ${other} has them`)
     expect(alive(Object.values(second.pids))).toEqual([])
     expect((await createPlant(third.url, 1n, 'Monstera')).response?.body).toMatchObject({ error: 40003 })
     await stopStart(third.launcher)
@@ -50,15 +55,6 @@ it(
     expectNothingLeft(localDir, fresh)
   },
 )
-
-// A machine that runs the tests in Docker may lack the programs to run processes.
-it.skipIf(source === 'docker')('npm start continues without a Docker engine, and says so', async () => {
-  const { localDir, environment } = await prepareStart({ DOCKER_HOST: NOWHERE })
-  const run = await npmStart(localDir, environment)
-  expect(run.log()).toMatch(/run as processes: (no Docker engine responds|there is no docker command)/)
-  expect(run.dockerProject).toBeUndefined()
-  await stopStart(run.launcher)
-})
 
 it('npm start --with docker fails without a Docker engine', async () => {
   const { localDir, environment } = await prepareStart({ DOCKER_HOST: NOWHERE })
@@ -75,16 +71,6 @@ it('npm start names the port that is taken, its setting and the way to move all 
   const { launcher, log } = await launch(localDir, environment)
   expect(await launcher.exited).toEqual({ code: 1, signal: null })
   expect(log()).toMatch(/Port \d+ of 127\.0\.0\.1, for Kafka, is in use.*set KAFKA_PORT.*npm start -- --port \d+/)
-})
-
-it('npm start says that the plants of the last start are in other stores', async () => {
-  const { localDir, environment } = await prepareStart()
-  mkdirSync(join(localDir, 'data'))
-  const other = source === 'docker' ? 'processes' : 'docker'
-  writeFileSync(join(localDir, 'data', 'source'), other)
-  const run = await npmStart(localDir, environment)
-  expect(run.log()).toContain(`--with ${other} has them`)
-  await stopStart(run.launcher)
 })
 
 it('npm start with an external Kafka and Redis, a certificate and a proxy starts neither of them', async () => {

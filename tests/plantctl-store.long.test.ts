@@ -5,7 +5,7 @@ import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newPlant } from './support/generated-plants.ts'
 import { openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
-import { failing, printing, startPlantctl } from './support/plantctl.ts'
+import { failing, printing, runPlantctl, startPlantctl } from './support/plantctl.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
@@ -46,8 +46,10 @@ beforeEach(async () => {
   await expectReadModelToEqual(truth, store)
 })
 
+const plantctl = (...args: string[]) => runPlantctl(args, store.environment)
+
 async function json(...args: string[]) {
-  const { code, stdout, stderr } = await store.plantctl(...args, '--json')
+  const { code, stdout, stderr } = await plantctl(...args, '--json')
   const lines = stdout.split('\n').filter((line) => line !== '')
   return { code, stderr, objects: lines.map((line) => JSON.parse(line)) }
 }
@@ -108,7 +110,7 @@ describe('plantctl events', () => {
       { is: 'created' },
       { is: 'repeated', of: positionOf(1_000n) },
     ])
-    expect(await store.plantctl('events', '--id=-7')).toEqual({
+    expect(await plantctl('events', '--id=-7')).toEqual({
       code: 0,
       stdout: '',
       stderr: 'No records found.\n',
@@ -116,7 +118,7 @@ describe('plantctl events', () => {
   })
 
   it('prints a foreign record as text that is safe for a terminal', async () => {
-    const { stdout } = await store.plantctl('events', '--from', writtenFrom)
+    const { stdout } = await plantctl('events', '--from', writtenFrom)
     expect(stdout.split('\n')).toHaveLength(6)
     expect(stdout).toContain('parked: its ce_type header is not PlantCreated  key "1001"  ce_type "\\u001b[31mOther"')
     expect(stdout).toMatch(/created {3}1002 {2}event .* {2}parked: its content-type header names a version/)
@@ -155,17 +157,15 @@ describe('plantctl parked', () => {
       [...parked.keys()].map((offset) => `${partition}-${offset}`),
     )
     expect(objects[0].listed.map(({ position }: { position: string }) => position)).toEqual(positions)
-    expect((await store.plantctl('parked', 'list', '--limit', '1')).stdout).toMatch(
-      /2 records parked, the first 1 listed/,
-    )
+    expect((await plantctl('parked', 'list', '--limit', '1')).stdout).toMatch(/2 records parked, the first 1 listed/)
   })
 
   it('shows one record, and how this release reads it', async () => {
-    const { stdout } = await store.plantctl('parked', 'show', positionOf(1_002n))
+    const { stdout } = await plantctl('parked', 'show', positionOf(1_002n))
     expect(stdout).toMatch(/content-type: "application\/json; version=9"/)
     expect(stdout).toMatch(/This release +cannot read it: /)
     expect((await json('parked', 'show', positionOf(7n))).objects).toMatchObject([{ is: 'created', readModel: null }])
-    const beyond = await store.plantctl('parked', 'show', '0-1000000')
+    const beyond = await plantctl('parked', 'show', '0-1000000')
     expect(beyond).toMatchObject({ ...failing(/the log ends before offset/), stdout: '' })
   })
 
@@ -203,7 +203,7 @@ describe('plantctl rebuild', () => {
       between.partitions.map(({ generation }: { generation: string }) => ['switched', generation]),
     )
     await expectReadModelToEqual(truth, store)
-    const again = await store.plantctl('rebuild', '--partition', '2')
+    const again = await plantctl('rebuild', '--partition', '2')
     expect(again).toMatchObject(printing(/^Rebuilt 1 partition of 1: \d+ offsets of the log in [\d.]+ s\n$/))
   })
 })

@@ -6,7 +6,7 @@ import { expect, it, vi } from 'vitest'
 import { MAX_INT64, MIN_INT64 } from './support/generated-plants.ts'
 import { mixedEvents, newEvent } from './support/new-events.ts'
 import { createPlantStore, type PlantStore } from './support/plant-store.ts'
-import { outputOf } from './support/plantctl.ts'
+import { outputOf, runPlantctl } from './support/plantctl.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
@@ -15,7 +15,7 @@ type Summary = { plants: number; unreadable: number; positions: string; sha256: 
 
 /** Runs an exporting command, and checks the output against its last line. */
 async function exported(store: PlantStore, ...args: string[]): Promise<Summary & { lines: string[] }> {
-  return summaryOf(await outputOf(store.plantctl(...args)))
+  return summaryOf(await outputOf(runPlantctl(args, store.environment)))
 }
 
 function summaryOf(text: string): Summary & { lines: string[] } {
@@ -44,7 +44,7 @@ async function instantBetween(): Promise<string> {
 
 it('an export is the fold of the log, identical from Redis, from the log, and in a file', async () => {
   const store = await openWritten()
-  await store.startProjector()
+  await outputOf(runPlantctl(['rebuild', '--from-empty'], store.environment))
   const truth = await readTruth(store)
   await expectReadModelToEqual(truth, store)
   const whole = await exported(store, 'export')
@@ -63,7 +63,7 @@ it('an export is the fold of the log, identical from Redis, from the log, and in
   expect(await exported(store, 'export')).toEqual(whole)
   expect(await exported(store, 'export', '--from-redis')).toEqual(whole)
   const file = join(temporaryFolder(), 'plants.jsonl')
-  expect(await outputOf(store.plantctl('export', '--output', file))).toBe('')
+  expect(await outputOf(runPlantctl(['export', '--output', file], store.environment))).toBe('')
   expect(summaryOf(readFileSync(file, 'utf8'))).toEqual(whole)
 })
 

@@ -1,8 +1,8 @@
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import { beforeAll, expect, inject, it } from 'vitest'
+import { failing, outputOf, runPlantctl } from '../../tests/support/plantctl.ts'
 import { createTestTopic } from '../../tests/support/topic.ts'
 import { environmentOf } from '../../tests/support/topic-plantctl.ts'
-import type { CliContext } from './cli-context.ts'
 import { COMMANDS, commandOf, overview, unknownCommand } from './commands.ts'
 
 let env: NodeJS.ProcessEnv
@@ -10,16 +10,7 @@ beforeAll(async () => {
   env = environmentOf(await createTestTopic(inject('kafkaBrokers'), 6))
 })
 
-/** Runs a command; returns what it prints. */
-async function run(line: string): Promise<string> {
-  const printed: string[] = []
-  const print = async (text: string) => void printed.push(text)
-  const name = commandOf(line) as string
-  const args = line.slice(name.length).split(' ').filter(Boolean)
-  const { signal } = new AbortController()
-  await COMMANDS[name]?.run(args, { env, print, printError() {}, signal } as unknown as CliContext)
-  return printed.join('')
-}
+const run = (line: string) => runPlantctl(line.split(' '), env)
 
 const TOKEN = 'token create --label shop --scope plants:read'
 
@@ -45,11 +36,11 @@ it.each<[string, RegExp]>([
   ['export --at 1d --from-redis', /--from-redis cannot be combined with --at/],
   ['export all', /all/],
 ])('refuses %s, and names what is expected', async (line, message) => {
-  await expect(run(line)).rejects.toMatchObject({ name: 'UsageError', message: expect.stringMatching(message) })
+  expect(await run(line)).toMatchObject(failing(message, 2))
 })
 
 it('a new token is printed with its entry', async () => {
-  const text = await run(`${TOKEN} --scope plants:write`)
+  const text = await outputOf(run(`${TOKEN} --scope plants:write`))
   const [token = '', entry = ''] = [...text.matchAll(/^ {2}(\S.*)$/gm)].map(([, line]) => line)
   expect(parseTokenEntries(entry, 'here')).toEqual([
     { label: 'shop', digest: digestOf(token), scopes: ['plants:write', 'plants:read'] },

@@ -15,7 +15,7 @@ import { createPlant, errorOf, idsFrom, readPlant } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { newEvent } from '../support/new-events.ts'
 import { openPlantStore, type PlantStore, type RunningApi, type RunningService } from '../support/plant-store.ts'
-import { type Ended, startPlantctl } from '../support/plantctl.ts'
+import { type Ended, runPlantctl, startPlantctl } from '../support/plantctl.ts'
 import { appendRow } from '../support/plants-table.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { startSecuredKafka } from '../support/secured-kafka.ts'
@@ -179,8 +179,8 @@ it('the setup creates a topic with exactly its rights, and says which one is mis
 
 describe('a log with the offsets of a group', () => {
   const groupId = randomUUID()
-  const backUp = (folder: string) =>
-    startPlantctl(['backup', '--to', folder], { ...store.environment, ...as('backup') }).ended
+  const backUp = (folder: string, run = runPlantctl) =>
+    run(['backup', '--to', folder], { ...store.environment, ...as('backup') })
 
   beforeAll(async () => {
     const events = idsFrom(1_000, 60).map((id) => newEvent(id, store.partitions))
@@ -194,7 +194,7 @@ describe('a log with the offsets of a group', () => {
 
   it('is backed up with exactly these rights', async () => {
     const folder = temporaryFolder()
-    await eventually(async () => expect(await backUp(folder)).toMatchObject({ code: 0, stderr: '' }))
+    await eventually(async () => expect(await backUp(folder, asProcess)).toMatchObject({ code: 0, stderr: '' }))
     const { groups } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
     expect(groups).toContainEqual({ groupId, offsets: [{ partition: 0, next: 1, metadata: '' }] })
     const refusals: Record<string, Partial<Ended>> = {
@@ -236,21 +236,23 @@ describe('a log with the offsets of a group', () => {
       ),
       'Read on topic T.table': refused(`Describe on topic ${table}`),
     }
-    const restoreAnew = async (expected: Partial<Ended>, name: string) => {
+    const restoreAnew = async (expected: Partial<Ended>, name: string, run = runPlantctl) => {
       if ((await readConfiguration(copy.kafka, copy.topic)) !== undefined) await deleteTopic(copy)
-      expect(await startPlantctl(['restore', '--from', folder], env).ended, name).toMatchObject(expected)
+      expect(await run(['restore', '--from', folder], env), name).toMatchObject(expected)
     }
     for (const [name, right] of each('restore', 'T.table')) {
       const expected = refusals[name] ?? refused(name.replace('T', copy.topic))
       await without('restore', right, () => vi.waitFor(() => restoreAnew(expected, name), SOME_RESTORES), copy.topic)
     }
-    await vi.waitFor(() => restoreAnew({ code: 0, stderr: '' }, 'with all rights'), SOME_RESTORES)
+    await vi.waitFor(() => restoreAnew({ code: 0, stderr: '' }, 'with all rights', asProcess), SOME_RESTORES)
     expect(await readGroupOffsets(copy.kafka, groupId, copy.topic)).toEqual(new Map([[0, { next: 1, metadata: '' }]]))
   })
 })
 
 const refused = (right: string) => ({ code: 1, stderr: expect.stringContaining(`Kafka refuses this user ${right}`) })
 
+const asProcess: typeof runPlantctl = (args, env) => startPlantctl(args, env).ended
+
 function plantctl(...args: string[]): Promise<Ended> {
-  return startPlantctl(args, { ...store.environment, ...as('plantctl') }).ended
+  return asProcess(args, { ...store.environment, ...as('plantctl') })
 }

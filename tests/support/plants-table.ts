@@ -8,7 +8,7 @@ import { expect, vi } from 'vitest'
 import { newPlant } from './generated-plants.ts'
 import { mixedEvents } from './new-events.ts'
 import { createPlantStore, type Environment, type PlantStore } from './plant-store.ts'
-import { type Ended, startPlantctl } from './plantctl.ts'
+import { type Ended, runPlantctl } from './plantctl.ts'
 import { readOn } from './raw-records.ts'
 import { appendTo, createTableTopic, type TestTopic } from './topic.ts'
 import type { Truth } from './truth.ts'
@@ -41,7 +41,7 @@ export async function appendRow(topic: TestTopic, offset: number, of = 7n): Prom
 
 /** Runs `plantctl verify --table`. */
 export const verifyTable = ({ environment }: PlantStore, settings = WITH_TABLE): Promise<Ended> =>
-  startPlantctl(['verify', '--table'], { ...environment, ...settings }).ended
+  runPlantctl(['verify', '--table'], { ...environment, ...settings })
 
 /** It finds no difference. */
 export async function expectTableVerified(store: PlantStore, settings = WITH_TABLE): Promise<void> {

@@ -1,6 +1,6 @@
 import type { TopicSettings } from '@plant-store/shared/event-log/topic-configuration.ts'
 import { inject } from 'vitest'
-import { startPlantctl } from './plantctl.ts'
+import { runPlantctl } from './plantctl.ts'
 import { processEnvironment } from './test-run.ts'
 
 /** The settings by which plantctl finds this topic. */
@@ -12,7 +12,7 @@ export const environmentOf = ({ topic, partitions }: TopicSettings) => ({
   PLANTS_PARTITIONS: String(partitions),
 })
 
-/** plantctl on this topic. */
+/** The commands of plantctl on this topic, in this process. */
 export function plantctlOf(topic: TopicSettings) {
-  return (...args: string[]) => startPlantctl(args, environmentOf(topic)).ended
+  return (...args: string[]) => runPlantctl(args, environmentOf(topic))
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { Consumer } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { startPlantctl } from '../../../tests/support/plantctl.ts'
+import { runPlantctl } from '../../../tests/support/plantctl.ts'
 import { appendRow, WITH_TABLE } from '../../../tests/support/plants-table.ts'
 import { createTableTopic, createTestTopic } from '../../../tests/support/topic.ts'
 import { environmentOf } from '../../../tests/support/topic-plantctl.ts'
@@ -15,7 +15,7 @@ async function openStore(settings = {}) {
   const redis = new Redis(inject('redisUrl'))
   onTestFinished(() => redis.disconnect())
   const env = { ...environmentOf(topic), ...settings }
-  return { ...topic, redis, status: (...args: string[]) => startPlantctl(['status', ...args], env).ended }
+  return { ...topic, redis, status: (...args: string[]) => runPlantctl(['status', ...args], env) }
 }
 
 /** Joins the group of a consumer as another program. */

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hasBrowser, openBrowser } from './support/browser.ts'
 import { readPlant } from './support/client.ts'
 import { listen } from './support/listen.ts'
-import { type RunningApi, startPlantStore, TOKEN } from './support/plant-store.ts'
+import { type RunningApi, startApiAlone, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
@@ -32,7 +32,7 @@ describe('TLS in the process', () => {
     }
     use('first')
     const tls = { HTTP_TLS_CERT_FILE: used.cert, HTTP_TLS_KEY_FILE: used.key }
-    const { api } = await startPlantStore({ api: { ...tls, ...settings } })
+    const { api } = await startApiAlone({ api: { ...tls, ...settings } })
     return { api, use }
   }
 
@@ -61,7 +61,7 @@ describe('TLS in the process', () => {
 describe('a page of another origin', () => {
   it.runIf(isPossible)('creates and reads plants, retries, and reads failures; other pages cannot', async () => {
     const [allowed, other] = [await servePage(), await servePage()]
-    const { api } = await startPlantStore({ api: { CORS_ORIGINS: allowed } })
+    const { api } = await startApiAlone({ api: { CORS_ORIGINS: allowed } })
     const browser = await openBrowser()
     onTestFinished(() => browser.close())
 

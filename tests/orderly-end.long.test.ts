@@ -10,7 +10,7 @@ import { freePort } from '../local/processes/port.ts'
 import { type Create, createPlant, errorOf, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
-import { createPlantStore, openRedis, startPlantStore, TOKEN } from './support/plant-store.ts'
+import { createPlantStore, openRedis, startApiAlone, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
@@ -117,7 +117,7 @@ it('until the api closes its connections, all pipelined requests of one get a re
 })
 
 it('reads that wait when an api closes get a response, and none is accepted afterwards', async () => {
-  const { api } = await startPlantStore({ api: { READ_DEADLINE_MS: '60000', DRAIN_MS: '0' } })
+  const { api } = await startApiAlone({ api: { READ_DEADLINE_MS: '60000', DRAIN_MS: '0' } })
   const waiting = openRaw(api.url)
   waiting.write(`GET /plants/1 HTTP/1.1\r\n${auth}Plants-Position: 0-999999\r\n\r\n`)
   await eventually(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
@@ -131,7 +131,7 @@ it('reads that wait when an api closes get a response, and none is accepted afte
 })
 
 it('for all of DRAIN_MS an api without connections accepts new ones, also beyond the usual limit of its end', async () => {
-  const { api } = await startPlantStore({ api: { DRAIN_MS: '12000' } })
+  const { api } = await startApiAlone({ api: { DRAIN_MS: '12000' } })
   const startedAt = performance.now()
   process.kill(api.pid, 'SIGTERM')
   let lastAt = 0
@@ -147,7 +147,7 @@ it('for all of DRAIN_MS an api without connections accepts new ones, also beyond
 })
 
 it('a second SIGTERM cuts the drain short', async () => {
-  const { api } = await startPlantStore({ api: { DRAIN_MS: '120000' } })
+  const { api } = await startApiAlone({ api: { DRAIN_MS: '120000' } })
   process.kill(api.pid, 'SIGTERM')
   await eventually(() => expect(readFileSync(api.logFile, 'utf8')).toMatch(/"stopping"/))
   process.kill(api.pid, 'SIGTERM')
@@ -156,7 +156,7 @@ it('a second SIGTERM cuts the drain short', async () => {
 
 it('a failure during the drain cuts it short, and is told', async () => {
   const redis = await startOwnRedis()
-  const { api } = await startPlantStore({ redisUrl: redis.url, api: { DRAIN_MS: '120000' } })
+  const { api } = await startApiAlone({ redisUrl: redis.url, api: { DRAIN_MS: '120000' } })
   process.kill(api.pid, 'SIGTERM')
   await openRedis(redis.url).config('SET', 'maxmemory-policy', 'allkeys-lru')
   expect(await endWithin(60_000, api.exited)).toMatchObject({ code: 78 })
@@ -167,7 +167,7 @@ const endWithin = <T>(ms: number, exited: Promise<T>) => Promise.race([exited, d
 
 /** An api that is stopping and still accepts requests, and a connection to it without a request yet. */
 async function openBeforeTheEnd() {
-  const { api } = await startPlantStore({ api: { DRAIN_MS: '3000' } })
+  const { api } = await startApiAlone({ api: { DRAIN_MS: '3000' } })
   const idle = openRaw(api.url)
   await eventually(() => expect(idle.socket.readyState).toBe('open'))
   process.kill(api.pid, 'SIGTERM')

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { createPlant, errorOf, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { createPlantStore, startPlantStore, TOKEN } from './support/plant-store.ts'
+import { createPlantStore, startApiAlone, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
@@ -17,7 +17,7 @@ const bodiesOf = (connection: ReturnType<typeof openRaw>) =>
 
 describe('when too many requests are in flight', () => {
   it('further ones are rejected at once, before their token is checked, and accepted again as soon as there is room', async () => {
-    const { api } = await startPlantStore({ api: { REQUESTS_MAX: '3', READ_DEADLINE_MS: '8000' } })
+    const { api } = await startApiAlone({ api: { REQUESTS_MAX: '3', READ_DEADLINE_MS: '8000' } })
     const connections = Array.from({ length: 3 }, () => openRaw(api.url))
     for (const { write } of connections) write(waiting())
     await eventually(async () => {
@@ -35,8 +35,7 @@ describe('when too many requests are in flight', () => {
   })
 
   it('requests that arrive all at once are no exception', async () => {
-    const store = await createPlantStore()
-    const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '1000' })
+    const { api } = await startApiAlone({ api: { REQUESTS_MAX: '3', READ_DEADLINE_MS: '1000' } })
     const connection = openRaw(api.url)
     connection.write(waiting().repeat(100))
     await vi.waitFor(() => expect(bodiesOf(connection)).toHaveLength(100), 20_000)
@@ -45,8 +44,7 @@ describe('when too many requests are in flight', () => {
   })
 
   it('requests whose client has left count until they are finished', async () => {
-    const store = await createPlantStore()
-    const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '8000' })
+    const { api } = await startApiAlone({ api: { REQUESTS_MAX: '3', READ_DEADLINE_MS: '8000' } })
     const leaver = openRaw(api.url)
     leaver.write(waiting().repeat(3))
     await eventually(async () => expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED))
@@ -69,8 +67,7 @@ describe('when too many requests are in flight', () => {
 
 describe('when there are too many connections', () => {
   it('one more gets a response and is closed, twice as many are only closed, and there is room when one leaves', async () => {
-    const store = await createPlantStore()
-    const api = await store.startApi({ CONNECTIONS_MAX: '2' })
+    const { api } = await startApiAlone({ api: { CONNECTIONS_MAX: '2' } })
     const requestOnNewConnection = (url = api.url) => {
       const connection = openRaw(url)
       connection.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n')

@@ -11,7 +11,7 @@ import { createPlant } from '../support/client.ts'
 import { documentedRights } from '../support/documented-rights.ts'
 import { startLoadedStore } from '../support/loaded-store.ts'
 import { createPlantStore, type RunningService } from '../support/plant-store.ts'
-import { outputOf } from '../support/plantctl.ts'
+import { outputOf, runPlantctl } from '../support/plantctl.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { openClient, startRedisProcess } from '../support/redis-processes.ts'
@@ -59,7 +59,7 @@ async function startSecuredRedis() {
 it('api, projector and plantctl need TLS, a certificate, a login and the documented rights, each of them', async () => {
   const { admin, settings } = await startSecuredRedis()
   const { store, expectNoHarm } = await startLoadedStore({ redis: settings })
-  for (const command of COMMANDS) await outputOf(store.plantctl(...command.split(' ')))
+  for (const command of COMMANDS) await outputOf(runPlantctl(command.split(' '), store.environment))
   await expectNoHarm()
   expect(await refusedCalls()).toEqual([])
 

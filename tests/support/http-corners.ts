@@ -51,7 +51,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
 
   beforeAll(async () => {
     const store = await openPlantStore()
-    ;[api] = await Promise.all([store.startApi({ ...LIMITS, ...settings() }), store.startProjector()])
+    api = await store.startApi({ ...LIMITS, ...settings() })
     return store.end
   })
 

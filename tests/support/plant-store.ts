@@ -34,6 +34,12 @@ export async function createPlantStore(environment?: Environment) {
   return store
 }
 
+/** The same with an api, which has these settings, and no projector: the tail of the api has each plant. */
+export async function startApiAlone({ api: settings, ...environment }: Environment & { api?: Settings } = {}) {
+  const store = await createPlantStore(environment)
+  return { store, api: await store.startApi(settings) }
+}
+
 /** The same with an api, which has these settings, and a projector. */
 export async function startPlantStore({ api: settings, ...environment }: Environment & { api?: Settings } = {}) {
   const store = await createPlantStore(environment)

@@ -107,7 +107,15 @@ export function boundedConnections(
       }
       this.socket = socket
       const closed = () => end(new KafkaJSConnectionClosedError('Closed connection', { host, port }))
-      socket.on('data', (data: Buffer) => this.socket === socket && this.processData(data))
+      socket.on('data', (data: Buffer) => {
+        if (this.socket !== socket) return
+        try {
+          this.processData(data)
+        } catch (error) {
+          // Thrown here, it would end the process.
+          end(new KafkaJSConnectionError(`Malformed response: ${(error as Error).message}`, { broker }))
+        }
+      })
       socket.on('end', closed).on('close', closed)
       socket.on('error', ({ message, code }: NodeJS.ErrnoException) => {
         const error = new KafkaJSConnectionError(`Connection error: ${message}`, { broker, code })

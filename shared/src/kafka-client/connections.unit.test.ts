@@ -4,6 +4,8 @@ import { boundedPools, withClosedPools } from './connections.ts'
 import { kafkajsModule } from './kafkajs.ts'
 
 const Connection = kafkajsModule('src/network/connection.js')
+const versions = kafkajsModule('src/protocol/requests/apiVersions/index.js').protocol({ version: 0 })()
+const silent = { namespace: () => silent, debug() {}, error() {}, warn() {} }
 
 it('a client that is disconnected ends the connections to brokers that it dropped before, each once', async () => {
   const ended: string[] = []
@@ -58,4 +60,23 @@ it('a login whose token took longer than the limit of the connection ends it at 
   await ended
   // Node would warn of a negative time, on stderr.
   expect(timer.mock.calls.map(([, ms]) => ms)).toEqual([0])
+})
+
+it.each([
+  ['has no room for its number', Buffer.alloc(4)],
+  ['has a negative length', Buffer.from([255, 0, 0, 0])],
+])('a response that %s ends the connection, and no more', async (_what, bytes) => {
+  const socket = new Duplex({ read() {}, write() {} })
+  const connection = new Connection({
+    ...{ host: 'kafka', port: 9_092, logger: silent, connectionTimeout: 2_000, requestTimeout: 2_000 },
+    socketFactory({ onConnect }: { onConnect(): void }) {
+      queueMicrotask(onConnect)
+      return socket
+    },
+  })
+  await connection.connect()
+  const failed = expect(connection.send(versions)).rejects.toMatchObject({ name: 'KafkaJSConnectionError' })
+  socket.push(bytes)
+  await failed
+  expect(connection.isConnected()).toBe(false)
 })

@@ -15,11 +15,11 @@ export type Address = { nodeId: number; port: number }
  * replicas.
  */
 export type Knowledge = { leader: number; leaderEpoch: number; end: number; otherLeader?: number }
-const NO_LEADER = -1
+const [NO_LEADER, LEADER_NOT_AVAILABLE] = [-1, 5]
 
 const encodePartition = (partition: number, { leader, leaderEpoch }: Omit<Knowledge, 'end'>, replicas: Address[]) =>
   new Encoder()
-    .writeInt16(0)
+    .writeInt16(leader === NO_LEADER ? LEADER_NOT_AVAILABLE : 0)
     .writeInt32(partition)
     .writeInt32(leader)
     .writeInt32(leaderEpoch)

@@ -14,7 +14,7 @@ type Broker = {
   connectionPool: ConnectionPool
   lookupRequest<Options>(apiKey: number, definition: RequestDefinition<Options>): (options: Options) => Call
   metadata(topics: readonly string[]): Promise<unknown>
-  isConnected(): boolean
+  /** Also waits for a connection that is not ready for requests yet. */
   connect(): Promise<void>
   disconnect(): Promise<void>
 }
@@ -65,8 +65,8 @@ export type RequestDefinitions = {
  */
 export function createLeaderProducer(cluster: ProducerCluster, definitions: RequestDefinitions, topic: string) {
   const { brokerPool } = cluster
-  const createBroker = brokerPool.createBroker.bind(brokerPool)
   takeMetadataAsTheyAre(cluster, definitions.metadata)
+  const createBroker = brokerPool.createBroker.bind(brokerPool)
   cluster.targetTopics.add(topic)
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
   const addresses = new Map<number, Address>()
@@ -116,7 +116,7 @@ export function createLeaderProducer(cluster: ProducerCluster, definitions: Requ
       const abort = () => drop(broker, signal?.reason)
       signal?.addEventListener('abort', abort)
       try {
-        if (!broker.isConnected()) await broker.connect()
+        await broker.connect()
         const { partitions, topicId, ...options } = call
         const { request, response } = broker.lookupRequest(
           PRODUCE,
@@ -148,7 +148,7 @@ export function createLeaderProducer(cluster: ProducerCluster, definitions: Requ
     async responds(leader: number, channel: Channel): Promise<boolean> {
       try {
         const broker = await brokerOf(leader, channel)
-        if (!broker.isConnected()) await broker.connect()
+        await broker.connect()
         await broker.metadata([topic])
         return true
       } catch {

@@ -1,0 +1,44 @@
+import { connect } from 'node:net'
+import type { KafkaConfig } from 'kafkajs'
+import { expect, it, onTestFinished } from 'vitest'
+import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { type Address, openBroker } from '../../../tests/support/scripted-broker.ts'
+import { createAppender } from '../event-log/append.ts'
+
+const METADATA = 3
+const LEADER = 1
+
+/** An appender to a topic of which this broker leads one partition, and no broker the other one. */
+async function openAppender(options?: Partial<KafkaConfig>) {
+  const addresses: Address[] = []
+  const known = { leader: LEADER, leaderEpoch: 1, end: 100 }
+  const { port } = await openBroker({ [METADATA]: 10 }, () => addresses, undefined, known)
+  addresses.push({ nodeId: LEADER, port })
+  const limits = { requestTimeout: 5_000, connectionTimeout: 5_000 }
+  const appender = createAppender(createImpatientKafka(`127.0.0.1:${port}`, { ...limits, ...options }), 'plants')
+  onTestFinished(() => appender.close())
+  await appender.refreshLeaders()
+  return appender
+}
+
+it('a leader responds although another partition has no leader', async () => {
+  const appender = await openAppender()
+  expect(await appender.responds(LEADER, 'suspect')).toBe(true)
+})
+
+it('a request that comes while its connection asks for the versions of the broker waits for them', async () => {
+  const second = Promise.withResolvers<boolean>()
+  let onConnected = () => {}
+  const appender = await openAppender({
+    socketFactory: ({ host, port, onConnect }) =>
+      connect(port, host, () => {
+        onConnect()
+        onConnected()
+      }),
+  })
+  onConnected = () => {
+    onConnected = () => {}
+    second.resolve(appender.responds(LEADER, 'suspect'))
+  }
+  expect(await Promise.all([appender.responds(LEADER, 'suspect'), second.promise])).toEqual([true, true])
+})

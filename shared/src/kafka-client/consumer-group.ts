@@ -100,6 +100,7 @@ export function groupsWithLiveBrokers(
 ) {
   return class extends Original {
     leftRack = { id: '', againAtMs: Number.POSITIVE_INFINITY }
+    /** A heartbeat that has no response yet, or has failed since the last call. */
     beating: Promise<void> | undefined
 
     /** Resolves after 0.5 s without a response. Rejects if the heartbeat before has failed since then. */
@@ -108,14 +109,11 @@ export function groupsWithLiveBrokers(
       // kafkajs calls this after each batch.
       if (this.beating === undefined && monotonicNow() < this.lastRequest + options.interval) return
       this.beating ??= this.beat(options)
-      let isLate = true
-      const ended = this.beating.finally(() => {
-        isLate = false
-      })
       try {
-        await within(LATE_MS, ended)
-      } finally {
-        if (!isLate) this.beating = undefined
+        await within(LATE_MS, this.beating)
+      } catch (error) {
+        this.beating = undefined
+        throw error
       }
     }
 
@@ -138,6 +136,7 @@ export function groupsWithLiveBrokers(
       } finally {
         endWatch()
       }
+      this.beating = undefined
     }
 
     /** Never rejects: kafkajs would take that for an error that ends the consumer. */

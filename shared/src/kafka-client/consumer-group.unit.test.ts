@@ -50,6 +50,17 @@ it('a heartbeat without a response does not delay the fetches, and the next one 
   await expect(group.heartbeat({ interval: 0 })).rejects.toBe(error)
 })
 
+it('a heartbeat that was late and succeeded does not stand for the next one', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const react = vi.fn(() => promise)
+  const group = movedGroup(react)
+  await group.heartbeat({ interval: 0 })
+  resolve()
+  await turn()
+  await group.heartbeat({ interval: 0 })
+  expect(react).toHaveBeenCalledTimes(2)
+})
+
 it('a heartbeat goes to the new coordinator when the former one has left the cluster', async () => {
   const former = vi.fn()
   const group = movedGroup(former, { nodeIds: ['2'] })

@@ -1,3 +1,4 @@
+import { abortable } from '@plant-store/shared/runtime/time.ts'
 import { safeOutput } from './terminal/safe-text.ts'
 
 /** The reader of stdout has closed the pipe. */
@@ -82,17 +83,11 @@ function sizeOf({ isTTY }: NodeJS.WriteStream, reported: number, usual: number):
 }
 
 /** Resolves when the text has left this process; rejects when the write fails or the signal is aborted. */
-async function write(stream: NodeJS.WriteStream, text: string, signal: AbortSignal): Promise<void> {
+function write(stream: NodeJS.WriteStream, text: string, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const abort = () => reject(signal.reason)
-  signal.addEventListener('abort', abort)
   stream.write(text, (error) => {
     if (!error) resolve()
     else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new ClosedPipe() : error)
   })
-  try {
-    await promise
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
+  return abortable(promise, signal)
 }

@@ -1,5 +1,5 @@
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { delay } from '@plant-store/shared/runtime/time.ts'
+import { delay, within } from '@plant-store/shared/runtime/time.ts'
 import type { Difference } from '../verify/difference.ts'
 import { countsOf, type Snapshot, verifyGeneration } from '../verify/generation-comparison.ts'
 import type { ReadLog, Slice } from '../verify/slice.ts'
@@ -78,13 +78,7 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
   }
 
   function untilReached(goal: Offset): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = time.after(REFRESH_EVERY_MS, resolve)
-      void fill.untilReached(goal).then(() => {
-        cancel()
-        resolve()
-      })
-    })
+    return within(REFRESH_EVERY_MS, fill.untilReached(goal), time)
   }
 
   async function verifyAndSwitch(): Promise<PartitionResult | undefined> {

@@ -2,6 +2,7 @@ import { startWatchdog } from '@plant-store/shared/event-log/replay.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
+import { abortable } from '@plant-store/shared/runtime/time.ts'
 import type { Slice, SlicedGroup } from '../verify/slice.ts'
 import { createFill, type Fill } from './fill.ts'
 import { finishPartition, type PartitionResult } from './finish.ts'
@@ -67,14 +68,11 @@ export async function rebuildGroup({ group, slices }: SlicedGroup, options: Grou
     if (result.is === 'switched') await dropReplaced(result, options)
     return result
   })
-  const abort = () => failed.reject(options.signal.reason)
-  options.signal.addEventListener('abort', abort)
   try {
     follower.start()
-    return await Promise.race([Promise.all(finishing), failed.promise])
+    return await abortable(Promise.race([Promise.all(finishing), failed.promise]), options.signal)
   } finally {
     ending.abort()
-    options.signal.removeEventListener('abort', abort)
     await follower.close()
     await Promise.allSettled(finishing)
   }

@@ -9,6 +9,7 @@ import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { assertFilesRespond } from '@plant-store/shared/runtime/setting-files.ts'
+import { abortable } from '@plant-store/shared/runtime/time.ts'
 import { createStores, type Stores } from '@plant-store/shared/stores/open-stores.ts'
 import type { CliContext } from '../cli-context.ts'
 import { readStoreSettings } from './store-settings.ts'
@@ -56,8 +57,9 @@ export async function withLog<T>(context: CliContext, work: (log: LogOfStore) =>
   await assertFilesRespond(settings as KafkaSettings)
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), CLIENT_ID, SILENT, securityOf(settings))
   const from = file === undefined ? '' : ` (from ${file})`
+  context.signal.throwIfAborted()
   const responds = assertResponds(`Kafka at ${settings.KAFKA_BROKERS}`, from, () => withAdmin(kafka, async () => {}))
-  await Promise.race([responds, rejectionBy(context.signal)])
+  await abortable(responds, context.signal)
   const log = createTerminalLog(context.printError)
   const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings
   return withRefusalsOf(topic, () => work({ kafka, log, topic, partitions }))
@@ -76,13 +78,12 @@ async function connectStore({ env, printError, stderrIsTerminal, signal }: CliCo
   if (stderrIsTerminal) printError(`${topic} (${partitions} partitions) at Kafka ${brokers}, Redis ${redis}\n`)
   const from = file === undefined ? '' : ` (from ${file})`
   try {
-    await Promise.race([
-      Promise.all([
-        assertResponds(`Redis at ${redis}`, from, readModel.ready),
-        assertResponds(`Kafka at ${brokers}`, from, () => withAdmin(kafka, async () => {})),
-      ]),
-      rejectionBy(signal),
+    signal.throwIfAborted()
+    const responds = Promise.all([
+      assertResponds(`Redis at ${redis}`, from, readModel.ready),
+      assertResponds(`Kafka at ${brokers}`, from, () => withAdmin(kafka, async () => {})),
     ])
+    await abortable(responds, signal)
   } catch (error) {
     await stores.close()
     throw error
@@ -118,13 +119,6 @@ async function assertResponds(server: string, from: string, connect: () => Promi
     const namesServer = /^(Kafka|Redis) at /.test(reason)
     throw new Error(namesServer ? `${reason}${from}` : `${server}${from} cannot be used: ${reason}`, { cause })
   }
-}
-
-function rejectionBy(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
 }
 
 const REMEMBERED_MAX = 100

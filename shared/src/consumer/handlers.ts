@@ -1,5 +1,6 @@
 import type { Offset, Partition } from '../plant/position.ts'
 import { messageOf } from '../runtime/failures.ts'
+import { abortable } from '../runtime/time.ts'
 import type { Batch } from './batches.ts'
 import type { ParkedRecord, PlantCreated } from './plant-record.ts'
 
@@ -52,15 +53,7 @@ export function createHandlerCaller(handlers: Handlers, signal: AbortSignal) {
   /** Waits for a handler until the signal is aborted; what the handler does afterwards is ignored. */
   async function waitFor(handler: () => unknown): Promise<void> {
     signal.throwIfAborted()
-    const aborted = Promise.withResolvers<never>()
-    const abort = () => aborted.reject(signal.reason)
-    // A promise for this call alone: a long-lived one would retain everything that ever raced with it.
-    signal.addEventListener('abort', abort)
-    try {
-      await Promise.race([(async () => handler())(), aborted.promise])
-    } finally {
-      signal.removeEventListener('abort', abort)
-    }
+    await abortable(Promise.try(handler), signal)
   }
 
   function countFailure(partition: Partition, offset: Offset): number {

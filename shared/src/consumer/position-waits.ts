@@ -1,6 +1,7 @@
 import type { KnownEnds } from '../event-log/log-identity.ts'
 import { BEFORE_FIRST, formatPosition, type LogPosition, type Offset, type Partition } from '../plant/position.ts'
 import { type ConsistencyToken, parseToken } from '../protocol/consistency-token.ts'
+import { abortable } from '../runtime/time.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 
 type Wait = { token: ConsistencyToken; resolve(): void; reject(reason: unknown): void }
@@ -43,15 +44,8 @@ export function createPositionWaits(partitions: number) {
       if (isOver(token)) return
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const wait: Wait = { token, resolve, reject }
-      const abort = () => reject(signal?.reason)
       waits.add(wait)
-      signal?.addEventListener('abort', abort)
-      try {
-        await promise
-      } finally {
-        waits.delete(wait)
-        signal?.removeEventListener('abort', abort)
-      }
+      await abortable(promise, signal).finally(() => waits.delete(wait))
     },
 
     /** The partitions in which a wait is not over. */

@@ -2,7 +2,7 @@ import type { LogRecord } from '../plant/plant-created.ts'
 import { after, type LogPosition, type Offset, type Partition } from '../plant/position.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { repeat } from '../runtime/retry.ts'
-import { delay, type Time } from '../runtime/time.ts'
+import { abortable, delay, type Time } from '../runtime/time.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
 import { createThrowawayGroups, groupPrefix } from './groups.ts'
 import { undecodableError } from './undecodable.ts'
@@ -135,15 +135,12 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   const leaders = leavesOutLeaderless
     ? repeat({ ...common, everyMs: CHECK_LEADERS_EVERY_MS, task: follower.ends, what: 'checking the leaders' })
     : undefined
-  const abort = () => ended.reject(signal?.reason)
-  signal?.addEventListener('abort', abort)
   try {
     signal?.throwIfAborted()
     follower.start()
-    await ended.promise
+    await abortable(ended.promise, signal)
   } finally {
     watching.abort()
-    signal?.removeEventListener('abort', abort)
     await Promise.all([follower.close(), leaders?.close()])
     await groups.deleteAll()
   }

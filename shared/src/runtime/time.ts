@@ -30,11 +30,24 @@ export function delay(time: Time, ms: number, signal?: AbortSignal): Promise<voi
 }
 
 /** Resolves when the work is done, or after `ms`. Rejects when the work does before that. */
-export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+export async function within(ms: number, work: Promise<unknown>, time = systemTime): Promise<void> {
   const timer = new AbortController()
   try {
-    await Promise.race([work, delay(systemTime, ms, timer.signal)])
+    await Promise.race([work, delay(time, ms, timer.signal)])
   } finally {
     timer.abort()
+  }
+}
+
+/** Resolves as the work does, or rejects with the reason of `signal` when that is aborted from now on. */
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  // A promise for this call alone: a long-lived one would retain everything that ever raced with it.
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal?.removeEventListener('abort', abort)
   }
 }

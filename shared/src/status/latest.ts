@@ -1,6 +1,6 @@
 import { reasonOf } from '../event-log/broker-errors.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import type { Time } from '../runtime/time.ts'
+import { type Time, within } from '../runtime/time.ts'
 
 /** The newest value that was read, its age in milliseconds, and why there is no newer one. */
 export type Latest<T> = { value?: T; ageMs?: number; error?: string }
@@ -22,9 +22,7 @@ export function createLatest<T>(read: () => Promise<T>, time: Time, everyMs: num
   })
 
   return async (): Promise<Latest<T>> => {
-    if (latest === undefined || time.now() >= startedAt + everyMs) {
-      await Promise.race([refresh(), new Promise<void>((resolve) => void time.after(patienceMs, resolve))])
-    }
+    if (latest === undefined || time.now() >= startedAt + everyMs) await within(patienceMs, refresh(), time)
     return {
       ...(latest && { value: latest.value, ageMs: Math.round(time.now() - latest.at) }),
       ...(error !== undefined && { error }),

@@ -2,7 +2,7 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { messageOf } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
+import { delay, type Time, within } from '@plant-store/shared/runtime/time.ts'
 import { type EachLookUp, type Found, type LookUp, lookUpTogether } from '../claim-index/look-up-together.ts'
 import type { Deadline } from './deadline.ts'
 
@@ -88,10 +88,7 @@ export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, a
 
   async function pause(startedAt: number): Promise<void> {
     await delay(time, startedAt + MIN_INTERVAL_MS - time.now())
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const cancel = time.after(startedAt + MAX_INTERVAL_MS - time.now(), resolve)
-    await Promise.race([appendEnded(), promise])
-    cancel()
+    await within(startedAt + MAX_INTERVAL_MS - time.now(), appendEnded(), time)
   }
 
   function suspect(partition: Partition, error: unknown): void {

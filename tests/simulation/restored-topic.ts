@@ -94,7 +94,7 @@ export function connectTarget(
         isWriting = false
       },
     }),
-    async read(ranges, _onRead, onRecords) {
+    reader: () => async (ranges, onRecords) => {
       // Whatever a killed run has sent has arrived long before this has read the topic.
       network.arrive()
       for (const [partition, { end }] of ranges) {

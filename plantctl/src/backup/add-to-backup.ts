@@ -8,6 +8,7 @@ import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import type { Progress } from '../terminal/progress.ts'
 import type { createFileWriter } from './backup-file.ts'
 import type { BackupFile, Manifest, PartitionBackup } from './manifest.ts'
 
@@ -28,11 +29,6 @@ export type BackupFiles = {
   writer(partition: Partition, from: Offset): ReturnType<typeof createFileWriter>
 }
 
-export type BackupOptions = {
-  onStart?(records: number): void
-  onRead?(records: number): void
-}
-
 const REMEDY = 'Restore it with plantctl restore, or back this log up into another folder'
 const GROUPS_MISSING =
   'the backup may lack the offsets of some consumer groups: Kafka refuses this user Describe on group *: add the ACL'
@@ -46,7 +42,7 @@ export async function addToBackup(
   log: BackedUpLog,
   files: BackupFiles,
   before: Manifest | undefined,
-  { onStart, onRead }: BackupOptions,
+  { onStart, onRead }: Progress,
 ): Promise<Manifest> {
   const { topic } = log
   const takenAt = new Date().toISOString()
@@ -72,7 +68,7 @@ export async function addToBackup(
     for (const { rewritten, writer } of parts)
       for (const file of rewritten) for await (const records of files.recordsOf(file)) await writer.add(records)
     const ranges = new Map(parts.map((part) => [part.partition, rangeOf(part)]))
-    onStart?.(parts.reduce((sum, part) => sum + part.end - part.before, 0))
+    onStart(parts.reduce((sum, part) => sum + part.end - part.before, 0))
     await log.read(ranges, async (partition, records) => {
       const part = parts[partition] as (typeof parts)[number]
       if (records.some(({ claim }) => claim?.offset === part.sought?.offset && claim?.eventId === part.sought?.eventId))
@@ -82,7 +78,7 @@ export async function addToBackup(
       const claim = added.findLast((record) => record.claim !== undefined)?.claim
       if (claim !== undefined) part.last = { offset: claim.offset, eventId: claim.eventId }
       await part.writer.add(added.map(({ raw }) => raw))
-      onRead?.(added.length)
+      onRead(added.length)
     })
     for (const { partition, sought } of parts) {
       if (sought === undefined) continue

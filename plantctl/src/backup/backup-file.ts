@@ -73,7 +73,7 @@ export function createFileWriter(folder: string, partition: Partition, from: Off
 
     /** Deletes the file that is not complete. */
     async abandon(): Promise<void> {
-      await open?.file.abandon()
+      await open?.file[Symbol.asyncDispose]()
     },
   }
 }

@@ -177,7 +177,8 @@ it('a backup repeats a request that fails, as while a broker starts', async () =
   const [{ topic, folder }, proxy] = [await backedUp(1, 1), await openKafkaProxy()]
   const suffered = proxy.spoilNext(OFFSET_FETCH, 'loses the connection')
   const { signal } = new AbortController()
-  await writeBackup({ ...topic, kafka: proxy.kafka, log: quietLog }, folder, { signal })
+  const progress = { onStart() {}, onRead() {} }
+  await writeBackup({ ...topic, kafka: proxy.kafka, log: quietLog }, folder, { ...progress, signal })
   await suffered
 })
 

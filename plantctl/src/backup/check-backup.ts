@@ -3,11 +3,10 @@ import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
 import { createExport } from '../export/write-export.ts'
+import type { Progress } from '../terminal/progress.ts'
 import type { ReadLog } from '../verify/slice.ts'
 import { assertAsWritten, recordsOf } from './backup-file.ts'
 import { DamagedBackup, type Manifest, readManifest } from './manifest.ts'
-
-type Progress = { onStart(records: number): void; onRead(records: number): void }
 
 /** A check that a later backup overtakes starts again. */
 const ATTEMPTS_MAX = 5

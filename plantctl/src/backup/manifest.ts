@@ -107,14 +107,9 @@ export async function writeManifest(
   manifest: Manifest,
   assertHeld?: () => Promise<void>,
 ): Promise<void> {
-  const file = await openPart(folder, NAME)
-  try {
-    await file.write(`${JSON.stringify(manifest, undefined, 1)}\n`)
-    await file.finish(join(folder, NAME), assertHeld)
-  } catch (error) {
-    await file.abandon()
-    throw error
-  }
+  await using file = await openPart(folder, NAME)
+  await file.write(`${JSON.stringify(manifest, undefined, 1)}\n`)
+  await file.finish(join(folder, NAME), assertHeld)
 }
 
 export const recordsIn = ({ partitions }: Manifest): number =>

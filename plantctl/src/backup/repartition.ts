@@ -9,6 +9,7 @@ import { lineOf } from './record-line.ts'
 import { type Backup, type Step, singly, sumOf } from './restore-log.ts'
 import type { RestoredTopic } from './restored-topic.ts'
 
+type RepartitionOptions = { partitions: number; step: Step; signal: AbortSignal }
 type Placed = { partition: Partition; record: RawRecord }
 
 /**
@@ -19,7 +20,7 @@ type Placed = { partition: Partition; record: RawRecord }
 export async function repartitionLog(
   topic: RestoredTopic,
   backup: Backup,
-  { partitions, step, signal }: { partitions: number; step: Step; signal: AbortSignal },
+  { partitions, step, signal }: RepartitionOptions,
 ): Promise<void> {
   const { manifest } = backup
   const { topicId, ends } = await topic.open()
@@ -71,7 +72,7 @@ export async function repartitionLog(
       written.map(({ next }, partition) => [partition as Partition, { from: BEFORE_LOG, end: next }]),
     )
     onStart(recordsIn(manifest))
-    return topic.read(ranges, onRead, (partition, records) => {
+    return topic.reader(onRead)(ranges, (partition, records) => {
       for (const record of records) digests[partition]?.update(lineOf(record))
     })
   })
@@ -86,7 +87,27 @@ export async function repartitionLog(
   await topic.release()
 }
 
-export function assertEmpty(topic: string, ends: readonly Offset[]): void {
+/** Throws the PreconditionErrors of `repartitionLog` for a record without a place, and for a topic that is not empty. */
+export async function checkRepartition(
+  { name, ends }: { name: string; ends: readonly Offset[] },
+  { manifest, recordsOf }: Backup,
+  { partitions, step, signal }: RepartitionOptions,
+): Promise<void> {
+  assertEmpty(name, ends)
+  const before = manifest.partitions.length
+  await step('checking where the records go', async ({ onStart, onRead }) => {
+    onStart(recordsIn(manifest))
+    for (const partition of allPartitions(before)) {
+      for await (const records of recordsOf(partition)) {
+        signal.throwIfAborted()
+        for (const record of records) targetOf(record, partition, before, partitions)
+        onRead(records.length)
+      }
+    }
+  })
+}
+
+function assertEmpty(topic: string, ends: readonly Offset[]): void {
   if (sumOf(ends) === 0) return
   throw new PreconditionError(`topic ${topic} has records of an interrupted run: delete it, and run this again`)
 }

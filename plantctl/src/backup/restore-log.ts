@@ -3,6 +3,7 @@ import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import { after, allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import type { Progress } from '../terminal/progress.ts'
 import type { Manifest } from './manifest.ts'
 import { lineOf } from './record-line.ts'
 import type { ExactWriter, RestoredTopic } from './restored-topic.ts'
@@ -16,10 +17,7 @@ export type Backup = {
   recordsOf(partition: Partition): AsyncIterable<readonly RawRecord[]>
 }
 
-export type Step = <T>(
-  what: string,
-  work: (progress: { onStart(records: number): void; onRead(records: number): void }) => Promise<T>,
-) => Promise<T>
+export type Step = <T>(what: string, work: (progress: Progress) => Promise<T>) => Promise<T>
 
 export type RestoreOptions = {
   /** Runs a step of the restore, and shows its progress. */
@@ -138,6 +136,7 @@ async function compareLog(
   ends: readonly Offset[],
   onRead: (records: number) => void,
 ): Promise<void> {
+  const read = topic.reader(onRead)
   const left = allPartitions(manifest.partitions.length)
   while (left.length > 0) {
     const group = left.splice(0, PARTITIONS_AT_ONCE)
@@ -145,7 +144,7 @@ async function compareLog(
     const ranges = new Map(
       group.map((partition): [Partition, Range] => [partition, { from: BEFORE_LOG, end: ends[partition] as Offset }]),
     )
-    await topic.read(ranges, onRead, async (partition, records) => {
+    await read(ranges, async (partition, records) => {
       for (const record of records) {
         const { value } = (await expected.get(partition)?.next()) ?? {}
         if (value === undefined || lineOf(value) !== lineOf(record)) throw differs(topic, partition, record.offset)

@@ -8,6 +8,7 @@ import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { type LogOfStore, retryForSeconds } from '../store/open-store.ts'
 import { rawReader } from '../store/read-log.ts'
+import type { Progress } from '../terminal/progress.ts'
 import type { GroupBackup, Manifest } from './manifest.ts'
 
 const BATCH_BYTES = 512 * 1_024
@@ -39,8 +40,8 @@ export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: Abort
 
     openWriter: (topicId: LogEnds['topicId']) => openExactWriter(kafka, topic, topicId),
 
-    /** Reads ranges byte by byte. */
-    read: (ranges: Ranges, onRead: OnRead, onRecords: OnRecords) => rawReader(log, signal, onRead)(ranges, onRecords),
+    /** Returns a reader of ranges, byte by byte. */
+    reader: (onRead: Progress['onRead']) => rawReader(log, signal, onRead),
 
     readEnds: async () => (await readEnds(kafka, topic)).ends,
 
@@ -56,11 +57,6 @@ const refusedSettings = ({ configuration }: Manifest) =>
     `Kafka refuses a setting of the topic: ${Object.keys(configuration).join(', ')}. Remove what this Kafka does not ` +
       'have (Kafka 4: message.format.version, message.timestamp.difference.max.ms) from "configuration" in manifest.json',
   )
-
-type ReadRaw = ReturnType<typeof rawReader>
-type Ranges = Parameters<ReadRaw>[0]
-type OnRecords = Parameters<ReadRaw>[1]
-type OnRead = Parameters<typeof rawReader>[2]
 
 /** The ends of the topic of an earlier run, undefined without one. Throws a PreconditionError for any other topic. */
 export const endsOfBegun = async (log: LogOfStore): Promise<LogEnds | undefined> =>

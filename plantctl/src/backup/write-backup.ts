@@ -9,7 +9,8 @@ import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { type LogOfStore, retryForSeconds } from '../store/open-store.ts'
-import { addToBackup, type BackedUpLog, type BackupOptions, type RecordToBackUp } from './add-to-backup.ts'
+import type { Progress } from '../terminal/progress.ts'
+import { addToBackup, type BackedUpLog, type RecordToBackUp } from './add-to-backup.ts'
 import { createFileWriter, recordsOf } from './backup-file.ts'
 import { lockFolder } from './folder-lock.ts'
 import { type BackupFile, type Manifest, readManifest, recordsIn, writeManifest } from './manifest.ts'
@@ -25,7 +26,7 @@ const OWN_NAME = /^(?:\d{4}-\d{15}-\d{15}\.jsonl\.gz|(?:\d{4}-\d{15}|manifest\.j
 export async function writeBackup(
   log: LogOfStore,
   folder: string,
-  { signal, ...progress }: BackupOptions & { signal: AbortSignal },
+  { signal, ...progress }: Progress & { signal: AbortSignal },
 ) {
   const lock = await lockFolder(folder)
   try {

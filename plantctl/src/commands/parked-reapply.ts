@@ -6,7 +6,6 @@ import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row, rowHeaders } from '@plant-store/shared/plant/plant-stored.ts'
 import { formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { lookUpRows, rowsOfLog } from '@plant-store/shared/table/table.ts'
 import type { CliContext } from '../cli-context.ts'
@@ -107,10 +106,10 @@ export async function openLateRows(
   wanted: readonly Partition[],
   signal: AbortSignal,
 ) {
-  const { kafka, readModel, partitions, log } = store
+  const { kafka, readModel, partitions } = store
   const sharedHeaders = rowHeaders(store.source)
   const { topicId } = await checkTopic(kafka, { topic: table, partitions }, TABLE)
-  const found = await readLatestRows({ kafka, table, partitions, log, signal, time: systemTime }, wanted)
+  const found = await readLatestRows({ ...store, table, signal }, wanted)
   const latestRows = await rowsOfLog(found, logReader(store, signal))
   const appender = createAppender(kafka, table, topicId)
 

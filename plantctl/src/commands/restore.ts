@@ -3,13 +3,11 @@ import { readConfiguration } from '@plant-store/shared/event-log/topic-configura
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { TOPIC_NAME } from '@plant-store/shared/stores/store-settings.ts'
 import { checkBackup, recordsOfPartition } from '../backup/check-backup.ts'
-import { checkRepartition } from '../backup/check-repartition.ts'
 import { withFolder } from '../backup/folder-error.ts'
 import { type Manifest, recordsIn } from '../backup/manifest.ts'
-import { repartitionLog } from '../backup/repartition.ts'
+import { checkRepartition, repartitionLog } from '../backup/repartition.ts'
 import { restoreLog, type Step } from '../backup/restore-log.ts'
 import { endsOfBegun, restoredTopic } from '../backup/restored-topic.ts'
 import type { CliContext } from '../cli-context.ts'
@@ -73,7 +71,7 @@ export const restore: Command = {
       if (isDryRun) {
         const { ends = [] } = (await endsOfBegun(store)) ?? {}
         if (partitions !== undefined)
-          await checkRepartition({ topic: store.topic, ends }, backup, { partitions, step, signal })
+          await checkRepartition({ name: store.topic, ends }, backup, { partitions, step, signal })
       } else if (partitions !== undefined) await repartitionLog(restored, backup, { partitions, step, signal })
       else await restoreLog(restored, backup, { step, withGroups: groups === 'all', signal })
       return store.topic
@@ -110,7 +108,7 @@ function withTarget<T>(
 
 /** Throws a PreconditionError when the read model or the table has plants that came after the backup. */
 async function assertNotAhead(store: Store, { partitions, takenAt }: Manifest, signal: AbortSignal): Promise<void> {
-  const { kafka, table, log } = store
+  const { kafka, table } = store
   const assertWithin = (what: string, partition: Partition, offset: Offset, otherwise = '') => {
     const { end } = partitions[partition] as Manifest['partitions'][number]
     if (offset < end) return
@@ -123,8 +121,7 @@ async function assertNotAhead(store: Store, { partitions, takenAt }: Manifest, s
   for (const [partition, { offset }] of await readCheckpoints(store)) assertWithin('the read model', partition, offset)
   if (table === undefined) return
   if ((await retryForSeconds(() => readConfiguration(kafka, table), table)) === undefined) return
-  const source = { kafka, table, partitions: store.partitions, log, signal, time: systemTime }
-  const latest = await readLatestRows(source, allPartitions(store.partitions))
+  const latest = await readLatestRows({ ...store, table, signal }, allPartitions(store.partitions))
   const otherwise = `; if the table is not that of ${store.topic}, set PLANTS_TABLE=off`
   for (const [partition, { offset }] of latest) assertWithin(`the table ${table}`, partition, offset, otherwise)
 }

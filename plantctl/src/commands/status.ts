@@ -51,7 +51,7 @@ type Format = { all: boolean; json: boolean }
 function sourceOf(store: Store, { signal }: CliContext): StatusSource {
   const { table, readModel } = store
   if (table === undefined) return store
-  return { ...store, readTable: () => readTable({ ...store, table, signal, time: systemTime }, readModel) }
+  return { ...store, readTable: () => readTable({ ...store, table, signal }, readModel) }
 }
 
 function linesOf(found: StatusJson, { colours, columns }: CliContext, { all, json }: Format): string[] {

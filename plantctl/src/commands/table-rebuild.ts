@@ -117,7 +117,7 @@ async function openTableIn(store: Store, topic: string, signal: AbortSignal) {
   const { topicId, ends } = await retryForSeconds(() => checkTopic(kafka, settings, TABLE), topic)
   const table = openTable(store, topic, { tableId: topicId }, { log, time: systemTime })
   const used = allPartitions(partitions).filter((partition) => ends[partition] !== FIRST)
-  const latest = await readLatestRows({ kafka, table: topic, partitions, log, signal, time: systemTime }, used)
+  const latest = await readLatestRows({ ...store, table: topic, signal }, used)
   for (const partition of used) {
     if (!latest.has(partition))
       throw new Error(`partition ${partition} of topic ${topic} has records that are not of a table: name a new topic`)

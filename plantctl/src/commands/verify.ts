@@ -80,14 +80,13 @@ async function ofReadModel(store: Store, some: readonly Partition[], context: Cl
 }
 
 async function ofTable(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
-  const { kafka, table, log } = store
+  const { table } = store
   if (table === undefined) throw new UsageError('verify --table: no table, set PLANTS_TABLE to on or to its topic')
   const { signal } = context
-  const source = { kafka, table, partitions: store.partitions, log, signal, time: systemTime }
   const { partitions, findings } = await withProgress(context, 'comparing', ({ onStart, onRead }) =>
     verifyTable(some, {
       readCheckpoints: () => readCheckpoints(store),
-      readLatest: (wanted) => readLatestRows(source, wanted),
+      readLatest: (wanted) => readLatestRows({ ...store, table, signal }, wanted),
       readLogEnds: () => readLogEnds(store),
       readTableEnds: () => readLogEnds({ ...store, topic: table }, TABLE),
       readLog: logReader(store, signal, onRead),

@@ -22,7 +22,7 @@ export async function openOutputFile(file: string) {
   return { ...opened, finish: () => opened.finish(target) }
 }
 
-/** Opens a temporary file that gets its name when it is complete and on the disk. */
+/** Opens a temporary file that gets its name when it is complete and on the disk; otherwise its disposal deletes it. */
 export async function openWholeFile(temporary: string, mode: number) {
   const handle = await open(temporary, 'w', mode)
   return {
@@ -39,22 +39,18 @@ export async function openWholeFile(temporary: string, mode: number) {
       await syncFolder(dirname(name))
     },
 
-    /** Deletes what was written. */
-    async abandon(): Promise<void> {
+    async [Symbol.asyncDispose](): Promise<void> {
       await handle.close().catch(() => {})
-      await rm(temporary, { force: true })
+      // Its error would hide the one for which the file is deleted.
+      await rm(temporary, { force: true }).catch(() => {})
     },
   }
 }
 
 /** A rename is on the disk when its folder is. */
 async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(folder)
+  await handle.sync()
 }
 
 async function targetOf(file: string): Promise<{ target: string; mode: number }> {

@@ -19,20 +19,15 @@ export async function writeExport(
   output: string | undefined,
   fill: (target: Export) => Promise<readonly Offset[]>,
 ): Promise<void> {
-  const file = output === undefined ? undefined : await openOutputFile(output)
-  try {
-    const target = createExport(async (lines) => {
-      signal.throwIfAborted()
-      await (file?.write ?? printData)(lines)
-    })
-    const summary = await target.finish(topic, await fill(target))
-    await file?.finish()
-    const unreadable = summary.unreadable === 0 ? '' : `, ${summary.unreadable} of them not readable by this release`
-    printError(`${formatCount(summary.plants, 'plant')}${unreadable}; SHA-256 ${summary.sha256}\n`)
-  } catch (error) {
-    await file?.abandon()
-    throw error
-  }
+  await using file = output === undefined ? undefined : await openOutputFile(output)
+  const target = createExport(async (lines) => {
+    signal.throwIfAborted()
+    await (file?.write ?? printData)(lines)
+  })
+  const summary = await target.finish(topic, await fill(target))
+  await file?.finish()
+  const unreadable = summary.unreadable === 0 ? '' : `, ${summary.unreadable} of them not readable by this release`
+  printError(`${formatCount(summary.plants, 'plant')}${unreadable}; SHA-256 ${summary.sha256}\n`)
 }
 
 /** Writes plants as lines, and their summary at the end. */

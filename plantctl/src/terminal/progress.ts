@@ -1,6 +1,9 @@
 import { formatDuration, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import type { CliContext } from '../cli-context.ts'
 
+/** Receives the number of records to read, and of those that were read. */
+export type Progress = { onStart(records: number): void; onRead(records: number): void }
+
 /** Work of a known size: `passed` of `total` records, of which `before` were passed before this run started. */
 export type Work = { what: string; passed: number; before: number; total: number }
 
@@ -36,7 +39,7 @@ const LINE_EVERY_MS = 5_000
 export async function withProgress<T>(
   context: CliContext,
   what: string,
-  run: (progress: { work: Work; onStart(records: number): void; onRead(records: number): void }) => Promise<T>,
+  run: (progress: Progress & { work: Work }) => Promise<T>,
 ): Promise<T> {
   const { stderrIsTerminal } = context
   const work: Work = { what, passed: 0, before: 0, total: 0 }

@@ -20,9 +20,6 @@ const SPREAD = 0x9e3779b97f4a7c15n
 const HASH_BITS = 64
 const DROPPED_BITS = 32n
 
-/** The number of slices that keeps each at about `recordsMax` records. */
-export const slicesFor = (records: number, recordsMax: number) => Math.max(1, Math.ceil(records / recordsMax))
-
 export function slicesOf(count: number): Slice[] {
   return Array.from({ length: count }, (_, index) => ({ index, count }))
 }
@@ -70,12 +67,25 @@ export async function foldSlice(
 
 export type SlicedGroup = { group: Partition[]; slices: Slice[] }
 
-/** Groups partitions so that a slice of each group fits into memory. `ends` has their numbers of records. */
+/**
+ * Groups partitions, in order, so that a slice of each group has about `recordsMax` records at most; a larger partition
+ * is a group of its own. `ends` has their numbers of records.
+ */
 export function inSlices(partitions: readonly Partition[], ends: readonly number[], recordsMax: number): SlicedGroup[] {
-  return partitionGroups(partitions, ends, recordsMax).map((group) => ({
-    group,
-    slices: slicesOf(Math.max(...group.map((partition) => slicesFor(ends[partition] as number, recordsMax)))),
-  }))
+  const groups: SlicedGroup[] = []
+  let room = 0
+  for (const partition of partitions) {
+    const records = ends[partition] as number
+    const last = groups.at(-1)
+    if (last === undefined || records > room) {
+      groups.push({ group: [partition], slices: slicesOf(Math.max(1, Math.ceil(records / recordsMax))) })
+      room = recordsMax - records
+    } else {
+      last.group.push(partition)
+      room -= records
+    }
+  }
+  return groups
 }
 
 /** The records to read: each slice of a partition is a separate reading. */
@@ -86,28 +96,3 @@ export function recordsIn(groups: readonly SlicedGroup[], ends: readonly number[
 
 export const sumOf = (partitions: readonly Partition[], ends: readonly number[]): number =>
   partitions.reduce((sum, partition) => sum + (ends[partition] as number), 0)
-
-/**
- * Groups partitions, in order, so that a group has at most `maxRecords` records; a larger partition is a group of its
- * own. `ends` has the number of records of each partition.
- */
-export function partitionGroups(
-  partitions: readonly Partition[],
-  ends: readonly number[],
-  maxRecords: number,
-): Partition[][] {
-  const groups: Partition[][] = []
-  let room = 0
-  for (const partition of partitions) {
-    const records = ends[partition] as number
-    const last = groups.at(-1)
-    if (last === undefined || records > room) {
-      groups.push([partition])
-      room = maxRecords - records
-    } else {
-      last.push(partition)
-      room -= records
-    }
-  }
-  return groups
-}

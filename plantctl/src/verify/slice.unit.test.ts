@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
 import { plantIds } from '../../../tests/support/generated-plants.ts'
-import { isIn, ofSlice, partitionGroups, slicesFor, slicesOf } from './slice.ts'
+import { inSlices, isIn, ofSlice, slicesOf } from './slice.ts'
 
 const counts = fc.integer({ min: 1, max: 7 })
 
@@ -43,13 +43,15 @@ it('gives the fold of the log when the folds of all slices are merged', () => {
 })
 
 it('uses as many slices as needed, and at least one', () => {
-  expect([0, 1, 10, 11, 20, 21].map((records) => slicesFor(records, 10))).toEqual([1, 1, 1, 2, 2, 3])
+  const slicesFor = (records: number) => inSlices(allPartitions(1), [records], 10)[0]?.slices
+  expect([0, 1, 10, 11, 20, 21].map(slicesFor)).toEqual([1, 1, 1, 2, 2, 3].map(slicesOf))
 })
 
 describe('partition groups', () => {
   const MAX = 100
   const sizes = fc.array(fc.nat(150), { maxLength: 20 })
-  const groupsOf = (records: readonly number[]) => partitionGroups(allPartitions(records.length), records, MAX)
+  const groupsOf = (records: readonly number[]) =>
+    inSlices(allPartitions(records.length), records, MAX).map(({ group }) => group)
 
   it('have each partition once, in order', () => {
     fc.assert(

@@ -3,7 +3,7 @@ import { after, FIRST, type Partition } from '../plant/position.ts'
 import { checkpointBefore } from '../protocol/checkpoint.ts'
 import { laterRow } from '../protocol/plants-table.ts'
 import type { Log } from '../runtime/log.ts'
-import type { Time } from '../runtime/time.ts'
+import { systemTime } from '../runtime/time.ts'
 import { NoLeader } from './broker-errors.ts'
 import type { Kafka } from './connection.ts'
 import { type Range, replay } from './replay.ts'
@@ -17,7 +17,6 @@ export type TableSource = {
   table: string
   partitions: number
   log: Log
-  time: Time
   signal: AbortSignal
 }
 
@@ -37,7 +36,7 @@ export async function readLatestRows(source: TableSource, wanted: readonly Parti
  * repeat, so the last record need not be the latest one.
  */
 export async function readKnownLatestRows(
-  { kafka, table, partitions, log, time, signal }: TableSource,
+  { kafka, table, partitions, log, signal }: TableSource,
   wanted: readonly Partition[],
 ): Promise<Map<Partition, Row | undefined>> {
   const ends = () => readKnownEnds(kafka, table, TABLE.lost)
@@ -52,7 +51,7 @@ export async function readKnownLatestRows(
     const ranges = missing.map((p): [Partition, Range] => [p, { from: checkpointBefore(beginOf(p)), end: endOf(p) }])
     missing = []
     await replay<TableRecord>({
-      ...{ kafka, topic: table, partitions, log, time, signal, ends, leavesOutLeaderless: true },
+      ...{ kafka, topic: table, partitions, log, time: systemTime, signal, ends, leavesOutLeaderless: true },
       read: tableRecordReader(partitions),
       ranges: new Map(ranges),
       onRecords(partition, read, reached) {

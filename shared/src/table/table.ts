@@ -42,7 +42,7 @@ export function openTable(
   const { appendEach, close } = createAppender(kafka, table, tableId)
   return {
     ...{ source, readModel, appendEach, close },
-    latestRows: (wanted, signal) => readKnownLatestRows({ kafka, table, partitions, signal, ...common }, wanted),
+    latestRows: (wanted, signal) => readKnownLatestRows({ kafka, table, partitions, signal, log: common.log }, wanted),
     readLog: (ranges, onRecords, signal) =>
       replay({
         ...{ kafka, topic, partitions, ranges, onRecords, signal, remedy: REMEDY, ...common },

@@ -25,7 +25,7 @@ export type Comparison = {
   /** Plants that are read and decoded at once. */
   plantsPerRead?: number | undefined
   /** Called after each batch. */
-  onRead?: () => void
+  onRead?: (() => void) | undefined
 }
 
 /** The plants and parked records that the generation has of a slice, up to `upTo`. */

@@ -1,20 +1,9 @@
-import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { after, type Offset } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { FOLD_VERSION, type GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { type Comparison, compareWithFold, type GenerationReader, type StoredCounts } from './compare.ts'
 import { addDifference, type Counts, type Difference, type KeyName, noFindings, type Subject } from './difference.ts'
 import { type Folded, foldSlice, type ReadLog, type Slice } from './slice.ts'
-
-/** The metadata that a generation should have according to the log, besides its counts. */
-export type ExpectedMeta = {
-  /** The checkpoint of the fold: the generation's, if the log has that offset. */
-  reached: Checkpoint
-  /** The next offset of the log, read after the state. */
-  end: Offset
-  partitions: number
-  /** '' for a live generation. */
-  mark: string
-}
 
 export type GenerationComparison = ReturnType<typeof openComparison>
 
@@ -43,8 +32,12 @@ export function openComparison(
       counts.parked += ofFold.parked
     },
 
-    /** Compares the metadata, which was read before the contents. */
-    compareMeta({ reached, end, partitions, mark }: ExpectedMeta): void {
+    /**
+     * Compares the metadata, which was read before the contents. `reached` is the checkpoint of the fold: the
+     * generation's, if the log has that offset; `end` is the log's end, read after the state; `mark` is '' if it is live.
+     */
+    compareMeta(log: { reached: Checkpoint; end: Offset; partitions: number; mark: string }): void {
+      const { reached, end, partitions, mark } = log
       const { texts, sizes, checkpoint } = state
       if (checkpoint === undefined || String(checkpoint.offset) !== texts.checkpoint || checkpoint.offset >= end)
         report({ what: 'checkpoint', expected: `an offset from -1 to ${end - 1}`, found: texts.checkpoint })
@@ -77,24 +70,15 @@ export function expiryDifferences({ ttlMs }: GenerationState): Subject[] {
 /** A few differences are enough to reject a new generation. */
 const DIFFERENCES_MAX = 100
 
-/** The state at which a new generation is compared: fold and generation were at the same checkpoint. */
-export type Snapshot = {
-  partition: Partition
+/**
+ * The state at which a new generation is compared: fold and generation were at the same checkpoint. The fold may have
+ * grown since.
+ */
+export type Snapshot = Pick<Comparison, 'partition' | 'slice' | 'fold' | 'counts' | 'state'> & {
   checkpoint: Checkpoint
-  slice: Slice
-  /** The fold of the slice, which may have grown since, and its counts. */
-  fold: Folded
-  counts: Counts
-  state: GenerationState
 }
 
-export type VerificationOptions = {
-  partitions: number
-  read: ReadLog
-  plantsPerRead?: number | undefined
-  /** Called after each batch that was read from Redis. */
-  onRead(): void
-}
+type VerificationOptions = Pick<Comparison, 'plantsPerRead' | 'onRead'> & { partitions: number; read: ReadLog }
 
 /**
  * Compares a new generation with the fold of the log: its slice with the fold in memory, each other slice with a

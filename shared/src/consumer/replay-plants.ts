@@ -1,4 +1,4 @@
-import { type Range, replay } from '../event-log/replay.ts'
+import { replay } from '../event-log/replay.ts'
 import { readEnds } from '../event-log/topic.ts'
 import { after, FIRST, type Offset, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG } from '../protocol/checkpoint.ts'
@@ -88,7 +88,7 @@ async function run(options: CheckedReplayOptions): Promise<ReplaySummary> {
       ends: () => readEnds(kafka, topic),
       remedy: REMEDY,
       ...(signal !== undefined && { signal }),
-      ranges: new Map(ends.map((end, partition) => [partition as Partition, rangeUpTo(end)])),
+      ranges: new Map(ends.map((end, partition) => [partition as Partition, { from: BEFORE_LOG, end }])),
       onRecords(partition, records, reached) {
         // After a failure, no further delivery is applied.
         queue = queue.then(() => apply(partition, records, after(reached.offset)))
@@ -101,8 +101,6 @@ async function run(options: CheckedReplayOptions): Promise<ReplaySummary> {
   await progress.end(fold.counts().plants)
   return { ...fold.counts(), positions: new Map(ends.map((end, partition) => [partition, end])) }
 }
-
-const rangeUpTo = (end: Offset): Range => ({ from: BEFORE_LOG, end })
 
 /** Reports progress at most every `everyMs`, and at the end. Rejects with the error of `onProgress`. */
 function createReplayProgress(of: number, everyMs: number, onProgress?: (progress: ReplayProgress) => Promise<void>) {

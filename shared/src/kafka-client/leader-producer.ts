@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { type MetadataDefinition, takeMetadataAsTheyAre } from './leaderless.ts'
 import { type AskedPool, askReplicas, isNewer, type Metadata, type Partition } from './newest-leaders.ts'
@@ -113,31 +114,26 @@ export function createLeaderProducer(cluster: ProducerCluster, definitions: Requ
     try {
       const broker = await brokerOf(leader, channel)
       signal?.throwIfAborted()
-      const abort = () => drop(broker, signal?.reason)
-      signal?.addEventListener('abort', abort)
-      try {
-        await broker.connect()
-        const { partitions, topicId, ...options } = call
-        const { request, response } = broker.lookupRequest(
-          PRODUCE,
-          definitions.produce,
-        )({ ...options, topicData: [{ topic, topicId, partitions }] })
-        const encode = async () => {
-          const encoded = await request.encode()
-          signal?.throwIfAborted()
-          isSent = true
-          return encoded
-        }
-        const produced = (await broker.connectionPool.send({
-          request: { ...request, encode },
-          // That of kafkajs rejects with the first error of a partition.
-          response: { ...response, parse: async (decoded) => decoded },
-        })) as ProduceResponse
-        heldBackUntil = Math.max(heldBackUntil, performance.now() + (produced.clientSideThrottleTime ?? 0))
-        return produced.topics.flatMap(({ partitions: each }) => each)
-      } finally {
-        signal?.removeEventListener('abort', abort)
+      using _listener = signal && addAbortListener(signal, () => drop(broker, signal.reason))
+      await broker.connect()
+      const { partitions, topicId, ...options } = call
+      const { request, response } = broker.lookupRequest(
+        PRODUCE,
+        definitions.produce,
+      )({ ...options, topicData: [{ topic, topicId, partitions }] })
+      const encode = async () => {
+        const encoded = await request.encode()
+        signal?.throwIfAborted()
+        isSent = true
+        return encoded
       }
+      const produced = (await broker.connectionPool.send({
+        request: { ...request, encode },
+        // That of kafkajs rejects with the first error of a partition.
+        response: { ...response, parse: async (decoded) => decoded },
+      })) as ProduceResponse
+      heldBackUntil = Math.max(heldBackUntil, performance.now() + (produced.clientSideThrottleTime ?? 0))
+      return produced.topics.flatMap(({ partitions: each }) => each)
     } catch (error) {
       throw isSent ? error : new NotSent('the request was not sent', { cause: error })
     }

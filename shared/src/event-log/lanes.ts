@@ -3,7 +3,7 @@ import type { NewRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
-import { type BackOff, createBackOff } from '../runtime/retry.ts'
+import { createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
 import { type Appender, type AppendResult, bytesOf, MAX_APPEND_BYTES } from './append.ts'
 import { AppendRefused, reasonOf } from './broker-errors.ts'
@@ -43,35 +43,39 @@ export type LaneOptions = {
 
 export type Lanes = ReturnType<typeof createLanes>
 
-type Entry = {
-  record: NewRecord
-  resolve(written: Written): void
-  queuedAt: number
-  isGivenUp: boolean
-  /** Sent alone: Kafka has refused a batch that this record was in. */
-  isAlone: boolean
-  isInFlight: boolean
-  /** An attempt has succeeded, or has ended without an outcome. */
-  mayBeWritten: boolean
-  /** The refusal of the last attempt. */
-  refusal: AppendRefused | undefined
-}
+type Entry = ReturnType<typeof createEntry>
 
-type PartitionQueue = {
-  partition: Partition
-  entries: Entry[]
-  isInFlight: boolean
+const createEntry = (record: NewRecord, resolve: (written: Written) => void, queuedAt: number) => ({
+  record,
+  resolve,
+  queuedAt,
+  isGivenUp: false,
+  /** Sent alone: Kafka has refused a batch that this record was in. */
+  isAlone: false,
+  isInFlight: false,
+  /** An attempt has succeeded, or has ended without an outcome. */
+  mayBeWritten: false,
+  /** The refusal of the last attempt. */
+  refusal: undefined as AppendRefused | undefined,
+})
+
+type PartitionQueue = ReturnType<typeof createQueue>
+
+const createQueue = (partition: Partition) => ({
+  partition,
+  entries: [] as Entry[],
+  isInFlight: false,
   /** The last attempt has failed. */
-  isSuspect: boolean
+  isSuspect: false,
   /** No attempt starts. Ended by a timer alone: it may fire before the clock has reached its time. */
-  isBackingOff: boolean
-  backOff: BackOff
+  isBackingOff: false,
+  backOff: createBackOff(RETRY),
   /** Start of the first attempt since the last acknowledgement. */
-  unacknowledgedSince: number | undefined
+  unacknowledgedSince: undefined as number | undefined,
   /** The failure of the last attempt, and when it was noted. */
-  failure: Error | undefined
-  failedAt: number
-}
+  failure: undefined as Error | undefined,
+  failedAt: Number.NEGATIVE_INFINITY,
+})
 
 type Failed = Exclude<AppendResult, { is: 'appended' }>
 type Batches = ReadonlyMap<PartitionQueue, readonly Entry[]>
@@ -92,11 +96,7 @@ type Lane = { leader: number; channel: Channel; request: Request | undefined }
  */
 export function createLanes(options: LaneOptions) {
   const { appender, partitions, time, log, limits = LANE_LIMITS } = options
-  const queues: PartitionQueue[] = allPartitions(partitions).map((partition) => ({
-    ...{ partition, entries: [], isInFlight: false, isSuspect: false, isBackingOff: false },
-    ...{ backOff: createBackOff(RETRY), unacknowledgedSince: undefined, failure: undefined },
-    failedAt: Number.NEGATIVE_INFINITY,
-  }))
+  const queues = allPartitions(partitions).map(createQueue)
   const lanes = new Map<string, Lane>()
   const leaderRetries = createBackOff(RETRY)
   const closing = new AbortController()
@@ -304,16 +304,7 @@ export function createLanes(options: LaneOptions) {
   return {
     append(record: NewRecord): Append {
       const { promise, resolve } = Promise.withResolvers<Written>()
-      const entry: Entry = {
-        record,
-        resolve,
-        queuedAt: time.now(),
-        isGivenUp: false,
-        isAlone: false,
-        isInFlight: false,
-        mayBeWritten: false,
-        refusal: undefined,
-      }
+      const entry = createEntry(record, resolve, time.now())
       const queue = queues[record.partition] as PartitionQueue
       // One client after the other may try for less than the time of a notice.
       const isIdle = !isWaiting(queue) && time.now() - queue.failedAt > NOT_ACKNOWLEDGED_MAX_MS

@@ -46,21 +46,23 @@ export type RecordSource = {
   ends(): Promise<readonly (Offset | undefined)[]>
 }
 
-type PartitionCursor = {
+type PartitionCursor = ReturnType<typeof createCursor>
+
+const createCursor = (backOff: BackOff) => ({
   /** Undefined while it is being loaded. */
-  checkpoint: Checkpoint | undefined
+  checkpoint: undefined as Checkpoint | undefined,
   /** True if the log was seen to hold the event that the checkpoint names. */
-  verified: boolean
+  verified: false,
   /** Counts the checkpoints that came from the sink: a delivery requested in an earlier epoch is dropped. */
-  epoch: number
+  epoch: 0,
   /** The deliveries of the partition, one after the other. */
-  queue: Promise<void>
+  queue: Promise.resolve(),
   /** The reason why the partition does not advance. */
-  problem: string | undefined
+  problem: undefined as string | undefined,
   /** The first offset of the batch that it cannot pass. */
-  undecodable: Offset | undefined
-  backOff: BackOff
-}
+  undecodable: undefined as Offset | undefined,
+  backOff,
+})
 
 const RETRY = { firstMs: 250, longestMs: 5_000 }
 /** The wait of a delivery from before the first seek, so that it is not fetched again at once. */
@@ -261,15 +263,7 @@ export function createPartitionCursors<R extends LogRecord>(
       const created = new Map<Partition, PartitionCursor>()
       cursors = created
       for (const partition of assigned) {
-        created.set(partition, {
-          checkpoint: undefined,
-          verified: false,
-          epoch: 0,
-          queue: Promise.resolve(),
-          problem: undefined,
-          undecodable: undefined,
-          backOff: createBackOff(retry),
-        })
+        created.set(partition, createCursor(createBackOff(retry)))
         source.pause(partition)
       }
       const loaded = loadCheckpoints(created).catch(fail)

@@ -3,37 +3,10 @@ import { CODECS, MAX_BATCH_BYTES } from './decompress.ts'
 
 type Content = Buffer | null
 
-/** The header of a record batch. 64-bit numbers are decimal strings, as in kafkajs. */
-type BatchContext = {
-  firstOffset: string
-  firstTimestamp: string
-  partitionLeaderEpoch: number
-  inTransaction: boolean
-  isControlBatch: boolean
-  lastOffsetDelta: number
-  producerId: string
-  producerEpoch: number
-  firstSequence: number
-  maxTimestamp: string
-  timestampType: number
-  magicByte: number
-  /** The records of the batch, not compressed. */
-  records: Buffer
-}
+type Headers = Record<string, Content | Content[]>
 
-export type DecodedRecord = {
-  magicByte: number
-  attributes: number
-  timestamp: string
-  offset: string
-  key: Content
-  value: Content
-  headers: Record<string, Content | Content[]>
-  /** The place of the headers in the records of the batch. */
-  headersAt: number
-  isControlRecord: boolean
-  batchContext: BatchContext
-}
+type BatchContext = ReturnType<typeof contextOf>
+export type DecodedRecord = ReturnType<typeof readRecord>
 
 /** A batch that cannot be decoded; `offset` is its first one. */
 export type UndecodableBatch = { offset: string; codec: string; cause: unknown }
@@ -160,7 +133,8 @@ function batchDecoder(): DecodeRecords {
   }
 }
 
-function contextOf(batch: Buffer, records: Buffer): BatchContext {
+/** The header of a record batch. 64-bit numbers are decimal strings, as in kafkajs. */
+function contextOf(batch: Buffer, records: Buffer) {
   const attributes = batch.readInt16BE(ATTRIBUTES_AT)
   const int64At = (field: number) => batch.readBigInt64BE(field).toString()
   return {
@@ -176,6 +150,7 @@ function contextOf(batch: Buffer, records: Buffer): BatchContext {
     maxTimestamp: int64At(LAST_TIME_AT),
     timestampType: (attributes & LOG_APPEND_TIME_BIT) === 0 ? CREATE_TIME : LOG_APPEND_TIME,
     magicByte: batch.readInt8(MAGIC_AT),
+    /** Not compressed. */
     records,
   }
 }
@@ -224,13 +199,7 @@ const MAX_CACHED_NAME_LENGTH = 64
  * many headers, which any producer may write, stops every reader for hours. It also takes an inherited property
  * (`constructor`) for an earlier header of that name.
  */
-function readRecord(
-  reader: ByteReader,
-  batchContext: BatchContext,
-  offset: Sum,
-  timestamp: Sum,
-  names: HeaderNames,
-): DecodedRecord {
+function readRecord(reader: ByteReader, batchContext: BatchContext, offset: Sum, timestamp: Sum, names: HeaderNames) {
   // The properties are evaluated, and so read, in this order.
   return {
     magicByte: batchContext.magicByte,
@@ -239,6 +208,7 @@ function readRecord(
     offset: offset(reader.varInt()),
     key: reader.varIntBytes(),
     value: reader.varIntBytes(),
+    /** The place of the headers in the records of the batch. */
     headersAt: reader.position(),
     headers: readHeaders(reader, names),
     isControlRecord: batchContext.isControlBatch,
@@ -246,14 +216,14 @@ function readRecord(
   }
 }
 
-function readHeaders(reader: ByteReader, names: HeaderNames): DecodedRecord['headers'] {
-  const headers: DecodedRecord['headers'] = {}
+function readHeaders(reader: ByteReader, names: HeaderNames): Headers {
+  const headers: Headers = {}
   const count = reader.varInt()
   for (let n = 0; n < count; n++) addHeader(headers, readName(reader, n, names), reader.varIntBytes())
   return headers
 }
 
-function addHeader(headers: DecodedRecord['headers'], name: string, value: Content): void {
+function addHeader(headers: Headers, name: string, value: Content): void {
   const earlier = Object.hasOwn(headers, name) ? headers[name] : undefined
   if (earlier === undefined) setHeader(headers, name, value)
   else if (Array.isArray(earlier)) earlier.push(value)
@@ -269,7 +239,7 @@ function readName(reader: ByteReader, n: number, names: HeaderNames): string {
   return text
 }
 
-function setHeader(headers: DecodedRecord['headers'], name: string, value: Content | Content[]): void {
+function setHeader(headers: Headers, name: string, value: Content | Content[]): void {
   // An assignment to `__proto__` would set the prototype.
   if (name !== '__proto__') headers[name] = value
   else Object.defineProperty(headers, name, { value, enumerable: true, writable: true, configurable: true })
@@ -285,8 +255,8 @@ export function headerListOf({ batchContext, headersAt }: Partial<DecodedRecord>
 }
 
 /** The headers by name, as they are decoded. */
-export function headersOf(list: Readonly<HeaderList>): DecodedRecord['headers'] {
-  const headers: DecodedRecord['headers'] = {}
+export function headersOf(list: Readonly<HeaderList>): Headers {
+  const headers: Headers = {}
   for (const [name, value] of list) addHeader(headers, name.toString(), value)
   return headers
 }

@@ -2,7 +2,6 @@ import { decodeEntry, EntryError } from '../plant/entry.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { callTogether, livePointer, type RedisClient } from './redis.ts'
 import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './state.ts'
 
@@ -14,13 +13,7 @@ export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | EntryError
 
 type LookUpRequest = { partition: Partition; ids: readonly PlantId[] }
 
-export type PartitionMeta = {
-  checkpoint: Checkpoint
-  plants: number
-  voids: number
-  parked: number
-  generation: string
-}
+export type PartitionMeta = Awaited<ReturnType<ReturnType<typeof createLookUp>['meta']>>
 
 export function createLookUp(redis: RedisClient, { topic, partitions }: { topic: string; partitions: number }) {
   const pointers = allPartitions(partitions).map((partition) => livePointer(topic, partition))
@@ -49,7 +42,7 @@ export function createLookUp(redis: RedisClient, { topic, partitions }: { topic:
      * The checkpoint and counts of the live generation of a partition. Throws a PreconditionError for a generation of a
      * newer release or of a topic with another number of partitions.
      */
-    async meta(partition: Partition): Promise<PartitionMeta> {
+    async meta(partition: Partition) {
       const [offset, event, count, fold, plants, voids, parked, generation] = await redis.plantsCheckpoint(
         pointer(partition),
       )

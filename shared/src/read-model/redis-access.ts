@@ -6,7 +6,6 @@ import {
   readSecret,
   readTlsFiles,
   secretFaults,
-  type TlsFiles,
   tlsFileFaults,
 } from '../runtime/setting-files.ts'
 import { REDIS_PLACES, type RedisSettings } from './redis-settings.ts'
@@ -19,15 +18,7 @@ export type RedisPlace =
   | { is: 'sentinels'; sentinels: HostPort[]; name: string }
   | { is: 'cluster'; nodes: HostPort[] }
 
-/** The credentials of a connection. A server that is given as a URL may have user and password there. */
-export type Secrets = {
-  username?: string
-  password?: string
-  sentinelUsername?: string
-  sentinelPassword?: string
-  tls?: TlsFiles
-  sentinelTLS?: TlsFiles
-}
+export type Secrets = ReturnType<typeof readSecrets>
 
 export type RedisAccess = ReturnType<typeof redisAccessOf>
 
@@ -91,7 +82,8 @@ function loginSettingsOf(settings: RedisSettings, prefix: 'REDIS' | 'REDIS_SENTI
   return `${user} or ${password}`
 }
 
-function readSecrets(settings: RedisSettings, read?: ReadFile): Secrets {
+/** The credentials of a connection. A server that is given as a URL may have user and password there. */
+function readSecrets(settings: RedisSettings, read?: ReadFile) {
   const { REDIS_USERNAME: username, REDIS_SENTINEL_USERNAME: sentinelUsername } = settings
   const password = readSecret(settings, 'REDIS_PASSWORD', read)
   const sentinelPassword = readSecret(settings, 'REDIS_SENTINEL_PASSWORD', read)

@@ -11,47 +11,35 @@ export const META_FIELDS = ['checkpoint', 'event', 'fold', 'partitions', 'plants
 /** The keys whose time to live state.lua returns, in this order. */
 const KEYS = ['live', 'filling', 'meta', 'plants', 'order', 'parked'] as const
 
-/** The result of state.lua for one generation, read at one moment. */
-export type GenerationState = {
-  /** '' when the live generation was requested and there is no pointer. */
-  generation: string
-  /** The generations that the pointers name; '' without a pointer. */
-  live: string
-  filling: string
-  /** Undefined without a meta, or when the stored checkpoint is not an offset. Such a generation is not a fold. */
-  checkpoint: Checkpoint | undefined
-  fold: number
-  partitions: number
-  /** Counts of the meta. */
-  plants: number
-  voids: number
-  parked: number
-  mark: string
-  /** The fields of the meta as text, exactly as stored; '' for an absent field. */
-  texts: Record<(typeof META_FIELDS)[number], string>
-  /** Number of elements in each key; -1 for a key of another type. */
-  sizes: { plants: number; order: number; parked: number }
-  /** Time to live of each key in ms: -1 for a key that does not expire, as none should; -2 for an absent key. */
-  ttlMs: Record<(typeof KEYS)[number], number>
-}
+export type GenerationState = ReturnType<typeof generationState>
+type Texts = Record<(typeof META_FIELDS)[number], string>
+type Times = Record<(typeof KEYS)[number], number>
 
-export function generationState(reply: readonly string[]): GenerationState {
+/** The result of state.lua for one generation, read at one moment. */
+export function generationState(reply: readonly string[]) {
   const [generation = '', live = '', filling = '', ...fields] = reply
   const number = (at: number) => Number(fields[at])
   return {
+    /** '' when the live generation was requested and there is no pointer. */
     generation,
+    /** The generations that the pointers name; '' without a pointer. */
     live,
     filling,
+    /** Undefined without a meta, or when the stored checkpoint is not an offset. Such a generation is not a fold. */
     checkpoint: checkpointIn(fields),
     fold: number(2),
     partitions: number(3),
+    /** Counts of the meta. */
     plants: number(4),
     voids: number(5),
     parked: number(6),
     mark: fields[7] ?? '',
-    texts: Object.fromEntries(META_FIELDS.map((name, at) => [name, fields[at] ?? ''])) as GenerationState['texts'],
+    /** The fields of the meta as text, exactly as stored; '' for an absent field. */
+    texts: Object.fromEntries(META_FIELDS.map((name, at) => [name, fields[at] ?? ''])) as Texts,
+    /** Number of elements in each key; -1 for a key of another type. */
     sizes: { plants: number(8), order: number(9), parked: number(10) },
-    ttlMs: Object.fromEntries(KEYS.map((key, at) => [key, number(11 + at)])) as GenerationState['ttlMs'],
+    /** Time to live of each key in ms: -1 for a key that does not expire, as none should; -2 for an absent key. */
+    ttlMs: Object.fromEntries(KEYS.map((key, at) => [key, number(11 + at)])) as Times,
   }
 }
 

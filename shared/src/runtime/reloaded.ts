@@ -9,14 +9,7 @@ const WITHIN_MS = 5_000
 /** Less than the time that a connection has for TLS and its login. */
 const CONNECTION_WITHIN_MS = 500
 
-/** The content of files that are read again and again. */
-export type ReadFiles<T> = {
-  current(): T
-  /** When it was read last, in seconds since 1970. */
-  readAt(): number
-  /** Reads again. Unread or invalid, the previous content stays, and `report` receives the reason once. */
-  renew(report: (reason: string) => void): Promise<T>
-}
+export type ReadFiles<T> = ReturnType<typeof readAgain<T>>
 
 type Source<T> = {
   what: string
@@ -66,7 +59,8 @@ export function filesOfConnections<T>(what: string, first: T, read: () => Promis
   return readAgain({ what, read: readInTurn, withinMs: CONNECTION_WITHIN_MS }, first)
 }
 
-function readAgain<T>({ what, read, withinMs }: Required<Source<T>>, first: T): ReadFiles<T> {
+/** The content of files that are read again and again. */
+function readAgain<T>({ what, read, withinMs }: Required<Source<T>>, first: T) {
   let current = first
   let readAtMs = Date.now()
   let lastReason = ''
@@ -78,8 +72,12 @@ function readAgain<T>({ what, read, withinMs }: Required<Source<T>>, first: T): 
   })
   return {
     current: () => current,
+
+    /** When it was read last, in seconds since 1970. */
     readAt: () => readAtMs / 1_000,
-    async renew(report) {
+
+    /** Reads again. Unread or invalid, the previous content stays, and `report` receives the reason once. */
+    async renew(report: (reason: string) => void): Promise<T> {
       try {
         await inTime(readOnce(), what, withinMs)
       } catch (error) {

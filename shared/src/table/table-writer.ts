@@ -10,7 +10,7 @@ import { claimsOf, type LogSpan, unwritten, writtenUpTo } from '../protocol/plan
 import { PreconditionError } from '../runtime/failures.ts'
 import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
-import { type BackOff, createBackOff } from '../runtime/retry.ts'
+import { createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
 import { lookUpRows, type PartitionClaims, type PartitionRows, rowsOfLog, type TableStores } from './table.ts'
 
@@ -26,21 +26,7 @@ type PartitionSpan = Pick<LogSpan, 'records' | 'next'> & { partition: Partition 
 
 type RowRecord = NewRecord & { row: Row }
 
-type PartitionState = {
-  partition: Partition
-  /** Undefined until it is read from the table. */
-  written: Checkpoint | undefined
-  /** The checkpoint of the read model, up to which the table must be written. */
-  target: Checkpoint
-  /** Applied records, in log order. Those that are left out here are read from the log. */
-  queue: LogSpan[]
-  queuedBytes: number
-  /** The reason why its rows are not written; undefined as soon as they are. */
-  waitsFor: string | undefined
-  /** While it is caught up, and until the next attempt after a failure. */
-  isApart: boolean
-  backOff: BackOff
-}
+type PartitionState = ReturnType<typeof unread>
 
 /** The partitions that an attempt may still write: those that have to wait are deleted. */
 type Left = Map<Partition, PartitionState>
@@ -351,13 +337,18 @@ export function createTableWriter(options: TableWriterOptions) {
   }
 }
 
-const unread = (partition: Partition, target: Checkpoint): PartitionState => ({
+const unread = (partition: Partition, target: Checkpoint) => ({
   partition,
-  written: undefined,
+  /** Undefined until it is read from the table. */
+  written: undefined as Checkpoint | undefined,
+  /** The checkpoint of the read model, up to which the table must be written. */
   target,
-  queue: [],
+  /** Applied records, in log order. Those that are left out here are read from the log. */
+  queue: [] as LogSpan[],
   queuedBytes: 0,
-  waitsFor: undefined,
+  /** The reason why its rows are not written; undefined as soon as they are. */
+  waitsFor: undefined as string | undefined,
+  /** While it is caught up, and until the next attempt after a failure. */
   isApart: false,
   backOff: createBackOff(RETRY),
 })

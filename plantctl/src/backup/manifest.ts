@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { resultOf } from '@plant-store/shared/runtime/failures.ts'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { OWNER_ONLY, openWholeFile } from '../export/output-file.ts'
@@ -86,19 +87,11 @@ export async function readManifest(folder: string): Promise<Manifest | undefined
     throw error
   })
   if (text === undefined) return undefined
-  const manifest = parsed(text)
+  const manifest: unknown = resultOf(() => JSON.parse(text))
   if (!Value.Check(Manifest, manifest)) {
     throw new DamagedBackup(`${file} is damaged, or of a newer release: restore it from a copy, or use that release`)
   }
   return manifest
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Replaces the manifest, unless `assertHeld` rejects. The files that it names have to be written before. */

@@ -2,7 +2,7 @@ import type { GroupOffset } from '../event-log/groups.ts'
 import { type EventId, parseEventId } from '../plant/event-id.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { PreconditionError } from '../runtime/failures.ts'
+import { PreconditionError, resultOf } from '../runtime/failures.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 
 /** The metadata of a committed offset: the partition count of the topic, and the event before the offset. */
@@ -30,13 +30,9 @@ export function checkpointOfGroup({ next, metadata }: GroupOffset, partitions: n
 }
 
 function readMetadata(metadata: string): CommitMetadata | undefined {
-  try {
-    const { partitions, eventId } = JSON.parse(metadata) as { partitions: unknown; eventId: unknown }
-    if (!Number.isInteger(partitions) || typeof eventId !== 'string') return undefined
-    return { partitions: partitions as number, eventId: parseEventId(eventId) ?? '' }
-  } catch {
-    return undefined
-  }
+  const { partitions, eventId } = (resultOf(() => JSON.parse(metadata)) ?? {}) as Record<string, unknown>
+  if (!Number.isInteger(partitions) || typeof eventId !== 'string') return undefined
+  return { partitions: partitions as number, eventId: parseEventId(eventId) ?? '' }
 }
 
 export type GroupPositionOptions = {

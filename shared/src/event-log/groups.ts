@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Admin, Kafka } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { type LogPosition, type Offset, offsetOf, type Partition } from '../plant/position.ts'
-import { PreconditionError } from '../runtime/failures.ts'
+import { PreconditionError, resultOf } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { Refused, refusalOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
@@ -174,10 +174,6 @@ async function describeGroups(admin: Admin, names: string[], topic: string) {
 function assigned(assignment: Buffer, topic: string): Partition[] | undefined {
   // Empty while the group is being joined.
   if (assignment.length === 0) return []
-  try {
-    const partitions = kafkajs.AssignerProtocol.MemberAssignment.decode(assignment)?.assignment[topic] ?? []
-    return [...partitions].sort((a, b) => a - b) as Partition[]
-  } catch {
-    return undefined
-  }
+  const decode = () => kafkajs.AssignerProtocol.MemberAssignment.decode(assignment)?.assignment[topic] ?? []
+  return resultOf(decode)?.toSorted((a, b) => a - b) as Partition[] | undefined
 }

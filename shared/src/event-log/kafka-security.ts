@@ -3,16 +3,9 @@ import { connect, createSecureContext, getCACertificates, type SecureContext } f
 import { isDeepStrictEqual } from 'node:util'
 import type { AuthenticationProviderArgs, ISocketFactory, Mechanism } from 'kafkajs'
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
-import { PreconditionError } from '../runtime/failures.ts'
+import { faultsOf, PreconditionError } from '../runtime/failures.ts'
 import type { ReadFiles } from '../runtime/reloaded.ts'
-import {
-  connectionFiles,
-  readSecret,
-  readTlsFiles,
-  secretFaults,
-  type TlsFiles,
-  tlsFileFaults,
-} from '../runtime/setting-files.ts'
+import { connectionFiles, readSecret, readTlsFiles, type TlsFiles } from '../runtime/setting-files.ts'
 import { connectionLost, Refused } from './broker-errors.ts'
 import type { Security } from './connection.ts'
 import { KAFKA_SETTINGS, type KafkaSettings } from './kafka-settings.ts'
@@ -40,7 +33,7 @@ const OAUTH_SETTINGS = named(/^KAFKA_SASL_OAUTH/)
  * another one or names a file that cannot be used.
  */
 export function securityOf(settings: KafkaSettings): Security {
-  const faults = faultsOf(settings)
+  const faults = securityFaults(settings)
   if (faults.length > 0) throw new PreconditionError(`settings: ${faults.join('; ')}`)
   const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_CLIENT_RACK: rackId } = settings
   return {
@@ -53,12 +46,14 @@ export function securityOf(settings: KafkaSettings): Security {
 const usesTls = ({ KAFKA_SECURITY_PROTOCOL: protocol }: KafkaSettings) => protocol.endsWith('SSL')
 const usesSasl = ({ KAFKA_SECURITY_PROTOCOL: protocol }: KafkaSettings) => protocol.startsWith('SASL')
 
-function faultsOf(settings: KafkaSettings): string[] {
+function securityFaults(settings: KafkaSettings): string[] {
   const { KAFKA_SECURITY_PROTOCOL: protocol, KAFKA_SASL_MECHANISM: mechanism } = settings
   const given = (names: readonly Name[], fault: string) =>
     names.filter((name) => settings[name] !== undefined).map((name) => `${name} ${fault}`)
   const needs = (protocols: string) => `needs KAFKA_SECURITY_PROTOCOL ${protocols} (it is ${protocol})`
-  const ofTls = usesTls(settings) ? tlsFileFaults(settings, TLS_FILES) : given(TLS_SETTINGS, needs('SSL or SASL_SSL'))
+  const ofTls = usesTls(settings)
+    ? faultsOf(() => readTlsFiles(settings, TLS_FILES))
+    : given(TLS_SETTINGS, needs('SSL or SASL_SSL'))
   if (!usesSasl(settings)) return [...ofTls, ...given(SASL_SETTINGS, needs('SASL_SSL or SASL_PLAINTEXT'))]
   if (mechanism === undefined)
     return [...ofTls, `KAFKA_SASL_MECHANISM is missing: KAFKA_SECURITY_PROTOCOL is ${protocol}`]
@@ -84,7 +79,7 @@ type SecretName = 'KAFKA_SASL_PASSWORD' | 'KAFKA_SASL_OAUTH_CLIENT_SECRET'
 function oneSecretFaults(settings: KafkaSettings, name: SecretName): string[] {
   const given = [settings[name], settings[`${name}_FILE`]].filter((value) => value !== undefined)
   if (given.length !== 1) return [`set exactly one of ${name} and ${name}_FILE`]
-  return secretFaults(settings, name)
+  return faultsOf(() => readSecret(settings, name))
 }
 
 /** As kafkajs's own sockets, but with the files as they were read last, and always with a check of the host name. */

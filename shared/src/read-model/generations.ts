@@ -4,6 +4,7 @@ import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { PackedSpan } from '../protocol/packed-claims.ts'
+import { resultOf } from '../runtime/failures.ts'
 import { type ApplyResult, applyArguments, applyResult, type Reapplied } from './apply.ts'
 import { keyPrefix, livePointer, mastersOf, type RedisClient } from './redis.ts'
 import { FOLD_VERSION, type GenerationState, generationState, refuse, storedCheckpoint } from './state.ts'
@@ -259,11 +260,7 @@ export function switchResult([outcome = '', first = '', second = '']: readonly s
 
 function claimOf(text: string, entry: Buffer | null | undefined): Claim | undefined {
   const id = parsePlantId(text)
-  try {
-    return id === undefined || !entry ? undefined : decodeEntry(id, entry)
-  } catch {
-    return undefined
-  }
+  return id === undefined || !entry ? undefined : resultOf(() => decodeEntry(id, entry))
 }
 
 /** The partition and generation of a key. The generation is '' for a pointer, undefined for a key of none. */

@@ -1,13 +1,6 @@
-import { PreconditionError } from '../runtime/failures.ts'
+import { faultsOf, PreconditionError } from '../runtime/failures.ts'
 import { type HostPort, hostPortOf } from '../runtime/host-port.ts'
-import {
-  connectionFiles,
-  type ReadFile,
-  readSecret,
-  readTlsFiles,
-  secretFaults,
-  tlsFileFaults,
-} from '../runtime/setting-files.ts'
+import { connectionFiles, type ReadFile, readSecret, readTlsFiles } from '../runtime/setting-files.ts'
 import { REDIS_PLACES, type RedisSettings } from './redis-settings.ts'
 
 type Name = keyof RedisSettings
@@ -135,7 +128,7 @@ function passwordFaults(settings: RedisSettings, prefix: 'REDIS' | 'REDIS_SENTIN
   if (passwords.length > 1) return [`${password} and ${file} contradict each other: set one of them`]
   const needsPassword = settings[user] !== undefined && passwords.length === 0
   if (needsPassword) return [`${user} needs a password: set ${password} or ${file}`]
-  return secretFaults(settings, password)
+  return faultsOf(() => readSecret(settings, password))
 }
 
 function tlsFaults(settings: RedisSettings): string[] {
@@ -144,5 +137,5 @@ function tlsFaults(settings: RedisSettings): string[] {
     const fix = settings.REDIS_URL === undefined ? 'set REDIS_TLS to on' : 'write rediss:// in REDIS_URL'
     return files.map((name) => `${name} needs TLS: ${fix}`)
   }
-  return tlsFileFaults(settings, 'REDIS')
+  return faultsOf(() => readTlsFiles(settings, 'REDIS'))
 }

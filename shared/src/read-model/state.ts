@@ -1,7 +1,7 @@
 import { parseEventId } from '../plant/event-id.ts'
 import { offsetOf } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { PreconditionError } from '../runtime/failures.ts'
+import { PreconditionError, resultOf } from '../runtime/failures.ts'
 
 /** Incremented when apply.lua derives another result from a log. A release never applies to a newer release's fold. */
 export const FOLD_VERSION = 1
@@ -44,12 +44,7 @@ export function generationState(reply: readonly string[]) {
 }
 
 function checkpointIn([offset, event]: readonly string[]): Checkpoint | undefined {
-  if (!offset) return undefined
-  try {
-    return storedCheckpoint(offset, event)
-  } catch {
-    return undefined
-  }
+  return offset ? resultOf(() => storedCheckpoint(offset, event)) : undefined
 }
 
 /** Throws a RangeError for a non-canonical offset, because the scripts compare checkpoints as text. */

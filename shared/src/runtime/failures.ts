@@ -23,6 +23,25 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** The result of `read`; undefined when it throws. */
+export function resultOf<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/** The message of what `check` throws; empty when it throws nothing. */
+export function faultsOf(check: () => unknown): string[] {
+  try {
+    check()
+    return []
+  } catch (error) {
+    return [messageOf(error)]
+  }
+}
+
 const LISTEN_REMEDIES: Record<string, (portSetting: string) => string> = {
   EADDRINUSE: (portSetting) => `is in use: end the program that listens there, or set ${portSetting} to another port`,
   EACCES: (portSetting) => `needs a right that this user does not have: set ${portSetting} to 1024 or more`,

@@ -118,23 +118,6 @@ export function readTlsFiles(settings: SettingValues, prefix: string, read: Read
   return { ...ca, cert, key }
 }
 
-/** The faults of the settings that `readTlsFiles` reads, as text for people. */
-export const tlsFileFaults = (settings: SettingValues, prefix: string): string[] =>
-  faultOf(() => readTlsFiles(settings, prefix))
-
-/** The faults of the secret that `readSecret` reads, as text for people. */
-export const secretFaults = (settings: SettingValues, name: string): string[] =>
-  faultOf(() => readSecret(settings, name))
-
-function faultOf(read: () => unknown): string[] {
-  try {
-    read()
-    return []
-  } catch (error) {
-    return [messageOf(error)]
-  }
-}
-
 /** Node ignores a file of authorities without a certificate, and all that follows a certificate that is cut off. */
 function assertCertificates(pem: string, settings: SettingValues, name: string): string {
   try {

@@ -4,6 +4,7 @@ import { reasonText } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, type LogPosition, type Offset } from '../plant/position.ts'
 import { BEFORE_LOG, outOfBounds } from '../protocol/checkpoint.ts'
 import { assertFoldVersion, assertPartitionCount } from '../read-model/state.ts'
+import { faultsOf } from '../runtime/failures.ts'
 import { formatCount, formatNumber, formatPartitions } from '../runtime/format.ts'
 import type { PartitionStatus, StoreStatus } from './read-status.ts'
 
@@ -55,19 +56,10 @@ function foreignFolds({ partitions }: StoreStatus): string[] {
     .flatMap(({ live, filling }) => (filling === undefined ? [live] : [live, filling]))
     .filter(({ checkpoint }) => checkpoint !== undefined)
   const errors = folds.flatMap((state) => [
-    messageOf(() => assertFoldVersion(state.fold)),
-    messageOf(() => assertPartitionCount(state.partitions, partitions.length)),
+    ...faultsOf(() => assertFoldVersion(state.fold)),
+    ...faultsOf(() => assertPartitionCount(state.partitions, partitions.length)),
   ])
-  return [...new Set(errors.filter((text) => text !== undefined))]
-}
-
-function messageOf(check: () => void): string | undefined {
-  try {
-    check()
-    return undefined
-  } catch (error) {
-    return (error as Error).message
-  }
+  return [...new Set(errors)]
 }
 
 function otherLogs(partitions: readonly PartitionStatus[]): string[] {

@@ -1,5 +1,5 @@
 import { scopesAmong } from '@plant-store/shared/access/scope.ts'
-import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { PreconditionError, resultOf } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { HttpError } from '../http/errors.ts'
@@ -45,7 +45,8 @@ export function jwts({ issuer, audience, keyOf, now, log }: JwtOptions): Strateg
   let reported = ''
   return async (token) => {
     if (!THREE_PARTS.test(token)) return undefined
-    if (issuerOf(token) !== issuer) {
+    // The issuer that the unchecked token claims.
+    if (resultOf(() => decodeJwt(token).iss) !== issuer) {
       log.debug({ code: errors.JWTClaimValidationFailed.code, claim: 'iss' }, 'rejected a JWT')
       return undefined
     }
@@ -92,15 +93,6 @@ export function jwtIssuerOf(settings: Partial<ApiSettings>): JwtIssuer | undefin
 export function openJwts({ url, ...accepted }: JwtIssuer, log: Log, now: () => number): Authenticator {
   const { keyOf, close } = openKeySet(url, log)
   return { strategy: jwts({ ...accepted, keyOf, now, log }), close }
-}
-
-/** The issuer that an unchecked token claims. */
-function issuerOf(token: string): string | undefined {
-  try {
-    return decodeJwt(token).iss
-  } catch {
-    return undefined
-  }
 }
 
 function accessOf(payload: JWTPayload, issuer: string): Access {

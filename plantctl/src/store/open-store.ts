@@ -41,31 +41,7 @@ export function withStore<T>(context: CliContext, work: (store: Store) => Promis
 
 /** As `withStore`, without a check of the preconditions: for commands that report them. */
 export async function withUncheckedStore<T>(context: CliContext, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await connectStore(context)
-  try {
-    return await work(store)
-  } finally {
-    await store.close()
-  }
-}
-
-export type LogOfStore = TopicSettings & { kafka: Kafka; log: Log }
-
-/** Works on the log alone, which Redis is not needed for; otherwise as `withStore`. */
-export async function withLog<T>(context: CliContext, work: (log: LogOfStore) => Promise<T>): Promise<T> {
-  const { settings, file } = readStoreSettings(context.env)
-  await assertFilesRespond(settings as KafkaSettings)
-  const kafka = createKafka(settings.KAFKA_BROKERS.split(','), CLIENT_ID, SILENT, securityOf(settings))
-  const from = file === undefined ? '' : ` (from ${file})`
-  context.signal.throwIfAborted()
-  const responds = assertResponds(`Kafka at ${settings.KAFKA_BROKERS}`, from, () => withAdmin(kafka, async () => {}))
-  await abortable(responds, context.signal)
-  const log = createTerminalLog(context.printError)
-  const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings
-  return withRefusalsOf(topic, () => work({ kafka, log, topic, partitions }))
-}
-
-async function connectStore({ env, printError, stderrIsTerminal, signal }: CliContext): Promise<Store> {
+  const { env, printError, stderrIsTerminal, signal } = context
   const { settings, file } = readStoreSettings(env)
   const log = createTerminalLog(printError)
   const stores = await createStores(settings, CLIENT_ID, log, {
@@ -84,11 +60,26 @@ async function connectStore({ env, printError, stderrIsTerminal, signal }: CliCo
       assertResponds(`Kafka at ${brokers}`, from, () => withAdmin(kafka, async () => {})),
     ])
     await abortable(responds, signal)
-  } catch (error) {
+    return await work({ ...stores, log })
+  } finally {
     await stores.close()
-    throw error
   }
-  return { ...stores, log }
+}
+
+export type LogOfStore = TopicSettings & { kafka: Kafka; log: Log }
+
+/** Works on the log alone, which Redis is not needed for; otherwise as `withStore`. */
+export async function withLog<T>(context: CliContext, work: (log: LogOfStore) => Promise<T>): Promise<T> {
+  const { settings, file } = readStoreSettings(context.env)
+  await assertFilesRespond(settings as KafkaSettings)
+  const kafka = createKafka(settings.KAFKA_BROKERS.split(','), CLIENT_ID, SILENT, securityOf(settings))
+  const from = file === undefined ? '' : ` (from ${file})`
+  context.signal.throwIfAborted()
+  const responds = assertResponds(`Kafka at ${settings.KAFKA_BROKERS}`, from, () => withAdmin(kafka, async () => {}))
+  await abortable(responds, context.signal)
+  const log = createTerminalLog(context.printError)
+  const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings
+  return withRefusalsOf(topic, () => work({ kafka, log, topic, partitions }))
 }
 
 /**

@@ -1,3 +1,466 @@
-import { describeHttpCorners } from './support/http-corners.ts'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { expectErrorShape, readPlant } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
+import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
+import { openRaw, type RawResponse } from './support/raw-connection.ts'
+import { createTrustedAuthority } from './support/trusted-authority.ts'
 
-describeHttpCorners()
+const LIMITS = {
+  // It limits the handshake of TLS, too, which takes its time on a busy machine.
+  HEADERS_TIMEOUT_MS: '1500',
+  REQUEST_TIMEOUT_MS: '2000',
+  KEEP_ALIVE_TIMEOUT_MS: '500',
+  READ_DEADLINE_MS: '300',
+  BODY_MAX_BYTES: '2000',
+  // The end of the store finds a token in its log.
+  LOG_LEVEL: 'debug',
+}
+const MAX_TEXT = 1_000
+const MAX_DEPTH = 32
+const MORE_THAN_MAX_HEADERS = 17_000
+const NO_LOG_REACHES = '0-999999'
+
+const auth = `Authorization: Bearer ${TOKEN}\r\n`
+const head = (line: string, ...fields: string[]) =>
+  `${line} HTTP/1.1\r\nHost: x\r\n${auth}${fields.map((field) => `${field}\r\n`).join('')}\r\n`
+const json = 'Content-Type: application/json'
+const post = (body: string, ...fields: string[]) =>
+  head('POST /plants', json, `Content-Length: ${Buffer.byteLength(body, 'latin1')}`, ...fields) + body
+const chunked = (...chunks: string[]) => head('POST /plants', json, 'Transfer-Encoding: chunked') + chunks.join('')
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+const text = (length: number) => 'x'.repeat(length)
+/** A read that waits until its deadline. */
+const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+
+function expectError(response: RawResponse | undefined, error: number, message?: RegExp): void {
+  expect(response).toMatchObject({
+    status: Math.floor(error / 100),
+    headers: { 'content-type': 'application/json' },
+  })
+  const body = JSON.parse(Buffer.from(response?.body ?? '', 'latin1').toString())
+  expectErrorShape(body)
+  expect(body).toMatchObject({ error, message: expect.stringMatching(message ?? /\w/) })
+  expect(body.message).not.toMatch(/\bat .*\.[jt]s|node_modules|<html/)
+  expect(response?.headers['cache-control']).toBe('no-store')
+  expect(response?.headers['retry-after']).toBe(Math.floor(error / 100) === 503 ? '1' : undefined)
+}
+
+function tlsSettings(): Record<string, string> {
+  const { cert, key } = createTrustedAuthority().issue('api')
+  return { HTTP_TLS_CERT_FILE: cert, HTTP_TLS_KEY_FILE: key }
+}
+
+describe.each([
+  ['HTTP', () => ({})],
+  ['HTTPS', tlsSettings],
+])('%s', (_scheme, settings) => {
+  let api: RunningApi
+
+  beforeAll(async () => {
+    const store = await openPlantStore()
+    api = await store.startApi({ ...LIMITS, ...settings() })
+    return store.end
+  })
+
+  /** The responses to these bytes, sent at once; the connection may stay open. */
+  async function requestRaw(text: string, responses = 1): Promise<RawResponse[]> {
+    const connection = openRaw(api.url)
+    connection.write(text)
+    await vi.waitFor(() => expect(connection.responses().length).toBeGreaterThanOrEqual(responses), 10_000)
+    return connection.responses()
+  }
+
+  /** The responses to these bytes, until the service closes the connection. */
+  async function untilClosed(text: string): Promise<RawResponse[]> {
+    const connection = openRaw(api.url)
+    connection.write(text)
+    await connection.closed
+    return connection.responses()
+  }
+
+  describe('a malformed request', () => {
+    const noHost = `GET /plants/1 HTTP/1.1\r\n${auth}\r\n`
+    it.each<[string, string, number, RegExp?]>([
+      ['nonsense', 'nonsense\r\n\r\n', 40000],
+      ['bytes that are no text', '\x00\x01\x02\xff\r\n\r\n', 40000],
+      ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 40000],
+      ['no Host', noHost, 40000, /Host/],
+      ['two Hosts', head('GET /plants/1', 'Host: y'), 40000, /host/],
+      ['an invalid Host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), 40000, /Host/],
+      ['two tokens', head('GET /plants/1', 'Authorization: Bearer other'), 40000, /Authorization/],
+      ['two content types', post('{}', 'Content-Type: text/plain'), 40000, /content-type/],
+      ['a space before the colon of a header', head('GET /plants/1', 'X-A : b'), 40000],
+      ['a header that goes on in the next line', head('GET /plants/1', 'X-A: b', ' c'), 40000],
+      ['a line end within a header', head('GET /plants/1', 'X-A: b\rc'), 40000],
+      ['NUL in a header', head('GET /plants/1', 'X-A: b\x00c'), 40000],
+    ])('%s', async (_what, request, error, message) => {
+      const [response] = await requestRaw(request)
+      expectError(response, error, message)
+      expect(response?.headers.connection).toBe('close')
+    })
+  })
+
+  describe('lengths and codings that could smuggle a request past a proxy', () => {
+    const smuggled = 'GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n'
+    it.each<[string, string]>([
+      ['two lengths', head('POST /plants', json, 'Content-Length: 2', 'Content-Length: 40')],
+      ['two lengths in one field', head('POST /plants', json, 'Content-Length: 2, 40')],
+      ['a length that is no number', head('POST /plants', json, 'Content-Length: 0x2')],
+      ['a negative length', head('POST /plants', json, 'Content-Length: -1')],
+      ['a length with a sign', head('POST /plants', json, 'Content-Length: +2')],
+      ['a length beyond all numbers', head('POST /plants', json, `Content-Length: 1${'0'.repeat(30)}`)],
+      ['a length and a coding', head('POST /plants', json, 'Content-Length: 2', 'Transfer-Encoding: chunked')],
+      ['a coding and a length', head('POST /plants', json, 'Transfer-Encoding: chunked', 'Content-Length: 2')],
+      ['an unknown coding', head('POST /plants', json, 'Transfer-Encoding: gzip')],
+      ['a coding before chunked', head('POST /plants', json, 'Transfer-Encoding: gzip, chunked')],
+      [
+        'a coding in HTTP/1.0',
+        `POST /plants HTTP/1.0\r\nHost: x\r\n${auth}${json}\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      ],
+      ['chunked twice', head('POST /plants', json, 'Transfer-Encoding: chunked, chunked')],
+      ['chunked, but not last', head('POST /plants', json, 'Transfer-Encoding: chunked, identity')],
+      ['a coding that is almost chunked', head('POST /plants', json, 'Transfer-Encoding: xchunked')],
+      ['a chunk without a size', chunked('x\r\n{}\r\n')],
+      ['a chunk of negative size', chunked('-2\r\n{}\r\n')],
+      ['a chunk longer than its size', chunked('2\r\n{}}\r\n')],
+      ['a chunk size beyond all numbers', chunked('fffffffffffffffff\r\n')],
+    ])('%s: one response, and nothing that follows is a request', async (_what, request) => {
+      const responses = await untilClosed(request + smuggled)
+      expect(responses).toHaveLength(1)
+      expectError(responses[0], 40000)
+    })
+
+    it('chunk extensions without end: 413', async () => {
+      const [response] = await requestRaw(chunked(`2;${'x'.repeat(20_000)}`))
+      expectError(response, 41300)
+    })
+
+    it('valid chunks are a body', async () => {
+      const [response] = await requestRaw(chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'))
+      expect(response).toMatchObject({ status: 200, body: '{"name":"n"}' })
+    })
+
+    it('chunks that exceed the limit: 413', async () => {
+      const [response] = await requestRaw(chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))))
+      expectError(response, 41300)
+    })
+  })
+
+  describe('time', () => {
+    it('a request that is not complete in time: 408', async () => {
+      const incomplete = {
+        nothing: '',
+        'half a request line': 'POST /pl',
+        'half a head': 'POST /plants HTTP/1.1\r\nHost: x\r\n',
+        'half a body': `${head('POST /plants', json, 'Content-Length: 100')}{"id":`,
+        'a body that has not started': head('POST /plants', json, 'Content-Length: 100'),
+        'half a chunk': chunked('5\r\n{"id'),
+        'chunks without an end': chunked(chunk('{"id":')),
+      }
+      const closing = Object.entries(incomplete).map(async ([what, request]) => {
+        const responses = await untilClosed(request)
+        expect(responses, what).toHaveLength(1)
+        expectError(responses[0], 40800)
+      })
+      await Promise.all(closing)
+    })
+
+    it('a body that arrives byte by byte gets no more time', async () => {
+      const connection = openRaw(api.url)
+      connection.write(head('POST /plants', json, 'Content-Length: 1000'))
+      const dripping = setInterval(() => connection.write(' '), 100)
+      await connection.closed
+      clearInterval(dripping)
+      expectError(connection.responses()[0], 40800)
+    })
+
+    it('an idle connection is closed without a response', async () => {
+      const responses = await untilClosed(head('GET /plants/404'))
+      expect(responses).toHaveLength(1)
+      expectError(responses[0], 40401)
+    })
+  })
+
+  describe('size', () => {
+    const manyHeaders = `GET /plants/404 HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(2_100)}`
+    it.each<[string, string, number]>([
+      ['a header too large', head('GET /plants/1', `X-A: ${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
+      ['too many headers', head('GET /plants/1', ...Array.from({ length: 4_000 }, (_, n) => `X${n}: x`)), 43100],
+      ['many headers before the token', `${manyHeaders}${auth}\r\n`, 40401],
+      ['a path too large', head(`GET /${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
+      ['an id too long for a path', head(`GET /plants/${'1'.repeat(1_500)}`), 40400],
+      ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
+      ['a body too large', post(' '.repeat(2_001)), 41300],
+    ])('%s', async (_what, request, error) => {
+      const [response] = await requestRaw(request)
+      expectError(response, error)
+    })
+
+    it.each<[string, string, string]>([
+      ['as large a body', '{"id":80,"name":"n"}'.padEnd(2_000), '{"name":"n"}'],
+      ['as long a name', `{"id":81,"name":"${text(MAX_TEXT)}"}`, `{"name":"${text(MAX_TEXT)}"}`],
+      ['as deep a body', `{"id":83,"name":"n","x":${nested(MAX_DEPTH - 1)}}`, '{"name":"n"}'],
+    ])('%s as allowed', async (_what, body, plant) => {
+      expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200, body: plant })
+    })
+
+    it.each<[string, string, number, RegExp]>([
+      ['a name too long', `{"id":84,"name":"${text(MAX_TEXT + 1)}"}`, 40002, /name .*at most 1000 .*1001/],
+      ['a tag too long', `{"id":84,"name":"n","tag":"${text(MAX_TEXT + 1)}"}`, 40002, /tag .*at most 1000 .*1001/],
+      ['a body too deep', `{"id":84,"name":"n","x":${nested(MAX_DEPTH)}}`, 40001, /deeper than 32/],
+    ])('%s', async (_what, body, error, message) => {
+      expectError((await requestRaw(post(body)))[0], error, message)
+    })
+  })
+
+  describe('a body', () => {
+    it('that is no JSON: 40001, with the reason', async () => {
+      expectError((await requestRaw(post('{"id":1,"name":"\xff"}')))[0], 40001, /UTF-8/)
+    })
+
+    it.each<[string, string, RegExp]>([
+      ['null', 'null', /JSON object.*it is null/],
+      ['a list', '[]', /it is an array/],
+      ['nothing in it', '{}', /name is missing; .*id is missing/],
+      [
+        'everything wrong',
+        '{"id":"1","name":1,"tag":[]}',
+        /name must be a string, but it is 1; tag .*an array; id .*"1"/,
+      ],
+      ['a fraction for an id', '{"id":1.5,"name":"n"}', /id must be an integer .*it is 1\.5/],
+      ['2^63', '{"id":9223372036854775808,"name":"n"}', /it is 9223372036854775808/],
+      ['a number that would fill all memory', '{"id":1e999999999,"name":"n"}', /it is 1e999999999/],
+      ['a long number', `{"id":${'9'.repeat(1_000)},"name":"n"}`, /it is 9{40}…$/],
+      ['null for a name', '{"id":1,"name":null}', /name must be a string, but it is null/],
+      ['half a surrogate pair', '{"id":1,"name":"\\ud83c"}', /Unicode, without unpaired surrogates, but it is/],
+      ['a name that only a prototype has', '{"id":1,"__proto__":{"name":"n"}}', /name is missing/],
+    ])('that is not a plant (%s): 40002, with the reason', async (_what, body, message) => {
+      expectError((await requestRaw(post(body)))[0], 40002, message)
+    })
+
+    it.each<[string, string]>([
+      ['9223372036854775807', '9223372036854775807'],
+      ['-9007199254740993.0', '-9007199254740993'],
+    ])('may spell its id %s, and the plant is found as %s', async (spelling, id) => {
+      const body = `{"id":${spelling},"name":"n"}`
+      const { id: _, ...plant } = JSON.parse(body)
+      expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200 })
+      expect((await readPlant(api.url, BigInt(id)))?.body).toEqual(plant)
+      expectError((await requestRaw(post(body)))[0], 40003)
+      expect((await readPlant(api.url, BigInt(id) ^ 1n))?.status).toBe(404)
+    })
+
+    it.each<[string, string[], number]>([
+      ['no type', [], 41500],
+      ['another type', ['Content-Type: text/plain'], 41500],
+      ['a form', ['Content-Type: application/x-www-form-urlencoded'], 41500],
+      ['a type that only begins like JSON', ['Content-Type: application/jsonp'], 41500],
+      ['a patch', ['Content-Type: application/merge-patch+json'], 41500],
+      ['another charset', ['Content-Type: application/json; charset=latin1'], 41500],
+      ['an invalid type', ['Content-Type: ;;'], 41500],
+      ['a coding', ['Content-Type: application/json', 'Content-Encoding: gzip'], 41500],
+      ['JSON, in UTF-8', ['Content-Type: application/json; charset="UTF-8"', 'Content-Encoding: identity'], 40001],
+      ['JSON, shouted', ['Content-Type: APPLICATION/JSON'], 40001],
+    ])('of %s', async (_what, fields, error) => {
+      expectError((await requestRaw(`${head('POST /plants', ...fields, 'Content-Length: 1')}{`))[0], error)
+    })
+
+    it('is not expected where a method has none', async () => {
+      expectError((await requestRaw(head('POST /plants')))[0], 40002, /it is missing/)
+      expectError((await requestRaw(head('POST /plants', json)))[0], 40001, /empty/)
+    })
+  })
+
+  describe('paths and methods', () => {
+    it.each<[string, string, number, string?]>([
+      ['an unknown path', head('GET /nothing'), 40400],
+      ['the root', head('GET /'), 40400],
+      ['no plant', head('GET /plants/'), 40400],
+      ['a path below a plant', head('GET /plants/1/2'), 40400],
+      ['another case', head('GET /Plants/1'), 40400],
+      ['two slashes', head('GET //plants/1'), 40400],
+      ['a path that cannot be decoded', head('GET /plants/%zz'), 40400],
+      ['a path with NUL', head('GET /plants/%00'), 40004],
+      ['an invalid id', head('GET /plants/1.0'), 40004],
+      ['an id with a sign', head('GET /plants/+1'), 40004],
+      ['an id beyond int64', head('GET /plants/9223372036854775808'), 40004],
+      ['a plant that there is not', head('GET /plants/404?x=1'), 40401],
+      ['the whole URL', head('GET http://x/plants/404'), 40401],
+      ['the whole URL of nothing', head('GET http://x'), 40400],
+      ['a space too much before the path', head('GET  /plants/404'), 40401],
+      ['everything', head('OPTIONS *'), 40400],
+      ['an invalid limit of a list', head('GET /plants?limit=0'), 40007],
+      ['an invalid cursor of a list', head('GET /plants?cursor=x'), 40008],
+      ['an invalid position for a list', head('GET /plants', 'Plants-Position: x'), 40006],
+      ['DELETE', head('DELETE /plants/1'), 40500, 'GET, HEAD'],
+      ['PATCH', head('PATCH /plants/1'), 40500, 'GET, HEAD'],
+      ['OPTIONS', head('OPTIONS /plants/1'), 40500, 'GET, HEAD'],
+      ['TRACE', head('TRACE /plants/1'), 40500, 'GET, HEAD'],
+      ['a method of another protocol', head('PROPFIND /plants/1'), 40500, 'GET, HEAD'],
+      [
+        'another method, whatever its body',
+        `${head('PUT /plants', json, 'Content-Length: 1')}{`,
+        40500,
+        'GET, HEAD, POST',
+      ],
+      ['an unknown path, however large its body', head('POST /nothing', json, 'Content-Length: 2001'), 40400],
+      ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 40500, 'GET, HEAD, POST'],
+    ])('%s', async (_what, request, error, allow) => {
+      const [response] = await requestRaw(request)
+      expectError(response, error)
+      expect(response?.headers).toMatchObject({ ...(allow && { allow }), 'x-request-id': expect.stringMatching(/./) })
+    })
+
+    it('HEAD has the response of GET, without a body', async () => {
+      const connection = openRaw(api.url)
+      connection.write(head('HEAD /plants/404', 'Connection: close'))
+      await connection.closed
+      expect(connection.received()).toMatch(/^HTTP\/1\.1 404 .*\r\ncontent-type: application\/json/s)
+      expect(connection.received().endsWith('\r\n\r\n')).toBe(true)
+    })
+  })
+
+  describe('what a client may offer or expect', () => {
+    it('an upgrade is ignored: the request gets its usual response', async () => {
+      for (const protocol of ['websocket', 'h2c', 'TLS/1.2']) {
+        const [response] = await requestRaw(head('GET /plants/404', 'Connection: Upgrade', `Upgrade: ${protocol}`))
+        expectError(response, 40401)
+      }
+    })
+
+    it('what follows an upgrade in the same packet is ignored, and the response closes the connection', async () => {
+      const fields = ['Connection: Upgrade', 'Upgrade: h2c']
+      for (const request of [head('GET /plants/404', ...fields), head('GET /x', ...fields), post('{', ...fields)]) {
+        const responses = await untilClosed(request + head('GET /plants/1'))
+        expect(responses).toMatchObject([{ headers: { connection: 'close' } }])
+      }
+    })
+
+    it('another expectation: 417', async () => {
+      const [response] = await requestRaw(head('POST /plants', json, 'Expect: tea', 'X-Request-Id: mine'))
+      expectError(response, 41700)
+      expect(response?.headers['x-request-id']).toBe('mine')
+    })
+
+    it('"100-continue" gets a 100 when the head is acceptable', async () => {
+      const connection = openRaw(api.url)
+      const body = '{"id":95,"name":"n"}'
+      connection.write(head('POST /plants', json, `Content-Length: ${body.length}`, 'Expect: 100-continue'))
+      await eventually(() => expect(connection.responses()).toMatchObject([{ status: 100 }]))
+      connection.write(body)
+      await eventually(() => expect(connection.responses()).toMatchObject([{ status: 100 }, { status: 200 }]))
+      connection.write(head('GET /plants/95'))
+      await eventually(() => expect(connection.responses()).toHaveLength(3))
+      expect(connection.responses()[2]).toMatchObject({ status: 200 })
+    })
+
+    it.each<[string, string, number]>([
+      ['no token', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n', 40100],
+      ['too much', head('POST /plants', json, 'Content-Length: 2001', 'Expect: 100-continue'), 41300],
+      [
+        'a coding',
+        head('POST /plants', json, 'Content-Length: 5', 'Content-Encoding: br', 'Expect: 100-continue'),
+        41500,
+      ],
+      [
+        'a media type',
+        head('POST /plants', 'Content-Type: text/plain', 'Content-Length: 5', 'Expect: 100-continue'),
+        41500,
+      ],
+      ['nothing there', head('POST /nothing', json, 'Content-Length: 5', 'Expect: 100-continue'), 40400],
+    ])('no 100 is sent (%s), and the connection closes', async (_what, request, error) => {
+      const responses = await untilClosed(request)
+      expect(responses).toHaveLength(1)
+      expectError(responses[0], error)
+    })
+
+    it('HTTP/1.0 has no expectations: nothing precedes the response', async () => {
+      for (const expectation of ['100-continue', 'tea']) {
+        const fields = `${auth}${json}\r\nContent-Length: 1\r\nExpect: ${expectation}\r\n\r\n`
+        const responses = await untilClosed(`POST /plants HTTP/1.0\r\n${fields}{`)
+        expect(responses).toHaveLength(1)
+        expectError(responses[0], 40001)
+      }
+    })
+
+    it('HTTP/1.0 gets a response, and the connection closes', async () => {
+      const [response] = await untilClosed(`GET /plants/404 HTTP/1.0\r\n${auth}\r\n`)
+      expectError(response, 40401)
+    })
+  })
+
+  describe('several requests on one connection', () => {
+    it('get their responses in order, however long each takes', async () => {
+      const responses = await requestRaw(waits + head('GET /plants/404') + post('{') + waits + head('GET /x'), 5)
+      expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 40401, 40001, 50303, 40400])
+    })
+
+    it('get their responses before a CONNECT does', async () => {
+      const responses = await untilClosed(`${waits}${waits}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
+      expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 50303, 40500])
+    })
+
+    it('get their responses before a malformed one does', async () => {
+      for (const nonsense of ['nonsense\r\n\r\n', head('GET /plants/1', `X: ${'x'.repeat(MORE_THAN_MAX_HEADERS)}`)]) {
+        const [first, second, ...more] = await untilClosed(waits + nonsense)
+        expectError(first, 50303)
+        expectError(second, nonsense.startsWith('GET') ? 43100 : 40000)
+        expect(more).toEqual([])
+      }
+    })
+
+    it('a truncated body behind a waiting request does not get its response first', async () => {
+      for (const response of await untilClosed(waits + chunked('nonsense'))) expectError(response, 50303)
+    })
+
+    it('a body that is rejected early and continues malformed gets one response', async () => {
+      const connection = openRaw(api.url)
+      const refused = `POST /plants HTTP/1.1\r\nHost: x\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n`
+      connection.write(refused)
+      await eventually(() => expect(connection.responses()).toHaveLength(1))
+      connection.write('nonsense\r\n')
+      await connection.closed
+      expect(connection.responses()).toHaveLength(1)
+      expectError(connection.responses()[0], 40100)
+    })
+
+    it('two thousand at once get their responses one by one', async () => {
+      const connection = openRaw(api.url)
+      connection.write(head('GET /x').repeat(2_000))
+      await vi.waitFor(() => expect(connection.responses()).toHaveLength(2_000), {
+        timeout: 150_000,
+        interval: 500,
+      })
+      for (const response of connection.responses().slice(-3)) expectError(response, 40400)
+    })
+  })
+
+  describe('clients that leave', () => {
+    it('do no harm at any point', async () => {
+      const whole = post('{"id":98,"name":"n"}')
+      const beginnings = [
+        ...['', 'x', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', chunked('5\r\n{"i'), whole, whole.slice(0, -3)],
+        ...[waits, head('GET /plants/404').repeat(50)],
+      ]
+      for (let round = 0; round < 10; round++) {
+        for (const [n, beginning] of beginnings.entries()) {
+          const connection = openRaw(api.url)
+          connection.socket.write(beginning, 'latin1', () => {
+            if ((round + n) % 2 === 0) connection.reset()
+            else connection.socket.destroy()
+          })
+          await connection.closed
+        }
+      }
+      expect((await readPlant(api.url, 404n))?.status).toBe(404)
+    })
+
+    it('a client that only closes its sending side gets its response', async () => {
+      const connection = openRaw(api.url)
+      connection.socket.end(post('{"id":97,"name":"n"}'), 'latin1')
+      await connection.closed
+      expect(connection.responses()).toMatchObject([{ status: 200 }])
+    })
+  })
+})

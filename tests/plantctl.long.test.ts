@@ -30,16 +30,13 @@ it('plantctl token create prints a new token and its matching entry as JSON, and
   expect(expiresAtMs).toBeGreaterThanOrEqual(before + 90 * 86_400_000)
 })
 
-it.each([
-  [['token'], /^"token" needs a subcommand, .*\nSee plantctl --help\n$/],
-  [['token', 'create'], /^--label is missing: .*\nSee plantctl token create --help\n$/],
-])('plantctl refuses %j, and names the help', async (words, message) => {
-  expect(await plantctl(...words)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
+it('plantctl names the help of a command that it refuses', async () => {
+  const stderr = expect.stringMatching(/^--label is missing: .*\nSee plantctl token create --help\n$/)
+  expect(await plantctl('token', 'create')).toEqual({ code: 2, stdout: '', stderr })
 })
 
 it.each([
   [['-h'], /^The operator's command line/],
-  [['tokens', '--help'], /^The operator's command line/],
   [['token', 'create', '-h'], /^Creates a bearer token/],
 ])('plantctl prints the help by %j', async (words, help) => {
   expect(await plantctl(...words)).toEqual({ code: 0, stdout: expect.stringMatching(help), stderr: '' })

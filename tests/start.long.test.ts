@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -8,7 +7,6 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import type { Run } from '../local/launch/run-file.ts'
 import { createPlant, readPlant } from './support/client.ts'
 import { alive, launch, NOWHERE, npmStart, prepareStart, stopStart } from './support/npm-start.ts'
-import { createTrustedAuthority } from './support/trusted-authority.ts'
 
 const source = inject('storeSource')
 const other = source === 'docker' ? 'processes' : 'docker'
@@ -71,27 +69,6 @@ it('npm start names the port that is taken, its setting and the way to move all 
   const { launcher, log } = await launch(localDir, environment)
   expect(await launcher.exited).toEqual({ code: 1, signal: null })
   expect(log()).toMatch(/Port \d+ of 127\.0\.0\.1, for Kafka, is in use.*set KAFKA_PORT.*npm start -- --port \d+/)
-})
-
-it('npm start with an external Kafka and Redis, a certificate and a proxy starts neither of them', async () => {
-  const { cert, key } = createTrustedAuthority().issue('127.0.0.1')
-  const { localDir, environment } = await prepareStart({
-    KAFKA_BROKERS: inject('kafkaBrokers'),
-    REDIS_URL: inject('redisUrl'),
-    PLANTS_TOPIC: `plants-${randomUUID()}`,
-    EVENT_SOURCE: '/greenhouse',
-    NODE_USE_ENV_PROXY: '1',
-    HTTP_PROXY: 'http://127.0.0.1:1',
-    HTTP_TLS_CERT_FILE: cert,
-    HTTP_TLS_KEY_FILE: key,
-  })
-  const run = await npmStart(localDir, environment, '--with', 'external')
-  expect(Object.keys(run.pids).sort()).toEqual(['api', 'launcher', 'projector'])
-  expect(run.dockerProject).toBeUndefined()
-  expect(run.storeSettings.plantctl).toMatchObject({ EVENT_SOURCE: '/greenhouse' })
-  expect(run.log()).toContain('Plant Store is ready at https://')
-  expect((await createPlant(run.url, 1n, 'Monstera')).response?.status).toBe(200)
-  await stopStart(run.launcher)
 })
 
 function killBroker({ pids, dockerProject }: Run): void {

@@ -22,6 +22,7 @@ import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { createTestTopic } from '../support/topic.ts'
+import { createTrustedAuthority } from '../support/trusted-authority.ts'
 import { expectReadModelToEqual, readTruth } from '../support/truth.ts'
 
 const USER = 'plants'
@@ -125,15 +126,25 @@ it('a login that ends half-way does not make Kafka refuse the next one', async (
 })
 
 it(
-  'npm start creates the topic and starts both services with secured stores that run elsewhere',
+  'npm start with secured stores elsewhere, a certificate and a proxy creates the topic and starts both services alone',
   NPM_START,
   async () => {
+    const { cert, key } = createTrustedAuthority().issue('127.0.0.1')
     const { localDir, environment } = await prepareStart({
       ...{ ...logins.scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' },
       REDIS_URL: inject('redisUrl'),
       PLANTS_TOPIC: `plants-${randomUUID()}`,
+      EVENT_SOURCE: '/greenhouse',
+      NODE_USE_ENV_PROXY: '1',
+      HTTP_PROXY: 'http://127.0.0.1:1',
+      HTTP_TLS_CERT_FILE: cert,
+      HTTP_TLS_KEY_FILE: key,
     })
     const run = await npmStart(localDir, environment, '--with', 'external')
+    expect(Object.keys(run.pids).sort()).toEqual(['api', 'launcher', 'projector'])
+    expect(run.dockerProject).toBeUndefined()
+    expect(run.storeSettings.plantctl).toMatchObject({ EVENT_SOURCE: '/greenhouse' })
+    expect(run.log()).toContain('Plant Store is ready at https://')
     expect((await createPlant(run.url, 1n, 'Monstera')).response?.status).toBe(200)
     await stopStart(run.launcher)
   },

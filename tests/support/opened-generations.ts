@@ -6,7 +6,7 @@ import { openReadModel } from './opened-read-model.ts'
 import { claimAt } from './small-log.ts'
 import { dumpKeys } from './stored-partition.ts'
 
-export const PARTITIONS = 3
+const PARTITIONS = 3
 export const P = 1 as Partition
 
 /** The generations of a separate topic, on a real Redis. */

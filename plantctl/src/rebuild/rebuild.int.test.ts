@@ -1,7 +1,6 @@
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import type { Redis } from 'ioredis'
 import { describe, expect, it, vi } from 'vitest'
 import { mixedEvents, newEvent } from '../../../tests/support/new-events.ts'
 import { openTransactional } from '../../../tests/support/other-producers.ts'
@@ -211,24 +210,27 @@ describe('a rebuild', () => {
     await store.expectNothingLeft()
   })
 
-  describe('repairs a live generation', () => {
-    const damages: [string, (redis: Redis, at: string, name: string) => Promise<unknown>][] = [
-      ['whose pointer is dangling', (redis, at) => redis.set(`${at}live`, 'nothing')],
-      ['whose pointer expires', (redis, at) => redis.expire(`${at}live`, 1_000)],
-      ['whose fold version is not a number', (redis, at, name) => redis.hset(`${at}${name}:meta`, 'fold', 'x')],
-      ['whose order has another type', (redis, at, name) => redis.set(`${at}${name}:order`, 'text')],
-      ['whose checkpoint is not an offset', (redis, at, name) => redis.hset(`${at}${name}:meta`, 'checkpoint', 'x')],
-    ]
-    it.each(damages)('%s', async (_what, harm) => {
-      const store = await openProjected()
-      const before = await store.content()
-      const [name = ''] = await store.names()
-      await harm(store.redis, store.at(0 as Partition), name)
+  it('repairs a live generation', async () => {
+    const store = await openProjected()
+    const before = await store.content()
+    const at = store.at(0 as Partition)
+    const damages: Record<string, (name: string) => Promise<unknown>> = {
+      'a dangling pointer': () => store.redis.set(`${at}live`, 'nothing'),
+      'a pointer that expires': () => store.redis.expire(`${at}live`, 1_000),
+      'a fold version that is not a number': (name) => store.redis.hset(`${at}${name}:meta`, 'fold', 'x'),
+      'an order of another type': (name) => store.redis.set(`${at}${name}:order`, 'text'),
+      'a checkpoint that is not an offset': (name) => store.redis.hset(`${at}${name}:meta`, 'checkpoint', 'x'),
+    }
+    for (const [what, harm] of Object.entries(damages)) {
+      await harm((await store.names())[0] as string)
       const results = await store.rebuild({ fromEmpty: true })
-      expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
-      expect(await store.content()).toEqual(before)
-      expect(await store.redis.ttl(`${store.at(0 as Partition)}live`)).toBe(-1)
+      expect(
+        results.map(({ is }) => is),
+        what,
+      ).toEqual(['switched', 'switched'])
+      expect(await store.content(), what).toEqual(before)
+      expect(await store.redis.ttl(`${at}live`), what).toBe(-1)
       await store.expectNothingLeft()
-    })
+    }
   })
 })

@@ -1,32 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
-import {
-  appendCompressed,
-  appendUndecodable,
-  compressedEvents,
-  compressedRecords,
-  keepCompression,
-} from '../../../tests/support/compressed-records.ts'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
-import type { TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
 const P = 0 as Partition
 
 const eventIdOf = (record: NewRecord | undefined) => record?.headers.ce_id?.toString() as EventId
 const upTo = (end: number) => Array.from({ length: end }, (_, offset) => offset)
-
-async function endsOf({ kafka, topic, partitions }: TestTopic): Promise<Offset[]> {
-  return (await checkTopic(kafka, { topic, partitions })).ends
-}
 
 describe('following a log', () => {
   it('delivers each record once and in the order of its partition, appended before or after the start', async () => {
@@ -51,34 +38,6 @@ describe('following a log', () => {
     }
     expect(followed.follower.assigned()).toEqual(followed.checkpoints)
     expect(followed.halts).toEqual([])
-  })
-
-  it('reads batches that other producers compressed, with any codec', async () => {
-    const topic = await openTopic()
-    await keepCompression(topic)
-    for (const one of compressedRecords) await appendCompressed(topic.topic, P, one)
-    const followed = followLog(topic)
-    await followed.untilAtEnd()
-    expect(followed.offsetsOf(P)).toEqual(upTo(compressedRecords.length * compressedEvents.length))
-    expect(followed.halts).toEqual([])
-  })
-
-  it('waits at a batch that cannot be decoded, and reads the other partitions', async () => {
-    const topic = await openTopic(2)
-    await keepCompression(topic)
-    await topic.append(20)
-    const [damaged, other] = [0 as Partition, 1 as Partition]
-    const offset = (await endsOf(topic))[damaged] as Offset
-    await appendUndecodable(topic.topic, damaged)
-    await topic.append(20)
-    const followed = followLog(topic)
-    await vi.waitFor(() => expect(followed.follower.undecodable()).toEqual([{ partition: damaged, offset }]), WAIT_MS)
-    await topic.append(20)
-    const end = (await endsOf(topic))[other] as Offset
-    await vi.waitFor(() => expect(followed.offsetsOf(other)).toEqual(upTo(end)), WAIT_MS)
-    expect(followed.offsetsOf(damaged)).toEqual(upTo(offset))
-    expect(followed.follower.undecodable()).toEqual([{ partition: damaged, offset }])
-    expect([followed.follower.problems(), followed.halts]).toEqual([[], []])
   })
 
   it('reloads checkpoints on request, also while no records arrive', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { appendUndecodable, keepCompression } from '../../../tests/support/compressed-records.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -11,7 +10,6 @@ import { systemTime, type Time } from '../runtime/time.ts'
 import { withAdmin } from './connection.ts'
 import { type Range, replay } from './replay.ts'
 import { checkTopic } from './topic.ts'
-import { undecodableError } from './undecodable.ts'
 
 const PARTITIONS = 3
 /** The interval at which a replay checks its progress. */
@@ -49,19 +47,6 @@ async function read({ topic, ...options }: { topic: TestTopic; ranges: Map<Parti
 const span = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => from + n)
 
 describe('replaying a log', () => {
-  it('ends at a batch that cannot be decoded, unless that is outside of its ranges', async () => {
-    const { topic, ends } = await openLog(20)
-    await keepCompression(topic)
-    const partition = 1 as Partition
-    await appendUndecodable(topic.topic, partition)
-    const { offsets } = await read({ topic, ranges: wholeLog(ends) })
-    expect(offsets.get(partition)).toEqual(span(0, ends[partition] as Offset))
-    const beyond = (await checkTopic(topic.kafka, topic)).ends
-    await expect(read({ topic, ranges: wholeLog(beyond) })).rejects.toThrow(
-      undecodableError({ partition, offset: ends[1] as Offset }),
-    )
-  })
-
   it('reads each record of the given ranges once, in the order of its partition, and ends', async () => {
     const { topic, ends } = await openLog(500)
     const [first, , third] = allPartitions(PARTITIONS) as [Partition, Partition, Partition]

@@ -50,7 +50,6 @@ const foldOf = (batches: readonly LogBatch[]) =>
     emptyPartition(),
     batches.flatMap(({ records }) => records),
   )
-const lastOf = (batches: readonly LogBatch[]) => batches.at(-1)?.next ?? BEFORE_LOG
 
 describe('applying a log to the read model', () => {
   it('leaves in Redis what the fold of that log is: plants, their order, parked offsets, counts and checkpoint', async () => {
@@ -75,31 +74,6 @@ describe('applying a log to the read model', () => {
     const batches = [batchOf(0, ...ids), batchOf(3_000, ...others)]
     const reached = await applyAll(batches)
     expect(await stored()).toEqual(asStored(foldOf(batches), reached, PARTITIONS))
-  })
-
-  it('applies each record once when two projectors race for the partition', async () => {
-    const one = await openApplying()
-    const other = await openApplying({ topic: one.topic })
-    let runs = 0
-
-    async function project(apply: typeof one.apply, batches: readonly LogBatch[], partition: Partition): Promise<void> {
-      let at = BEFORE_LOG
-      while (at.offset !== lastOf(batches).offset) {
-        const next = batches.find((batch) => batch.next.offset > at.offset) as LogBatch
-        const applied = await apply(at, next, partition)
-        at = applied.is === 'stale' ? applied.checkpoint : next.next
-      }
-    }
-
-    await fc.assert(
-      fc.asyncProperty(logs, async (batches) => {
-        fc.pre(batches.length > 0)
-        const partition = runs++ as Partition
-        await Promise.all([project(one.apply, batches, partition), project(other.apply, batches, partition)])
-        expect(await one.stored(partition)).toEqual(asStored(foldOf(batches), lastOf(batches), PARTITIONS))
-      }),
-      { numRuns: 50 },
-    )
   })
 
   it('keeps offsets exact beyond 32 bits', async () => {

@@ -1,37 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { batch, openGenerations, P, PARTITIONS } from '../../../tests/support/opened-generations.ts'
+import { batch, openGenerations, P } from '../../../tests/support/opened-generations.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
-import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
 import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 
-const SWITCH = { generation: 'new', mark: 'mark', expectedLive: 'old', verified: 0 as Offset }
-
 // tests/simulation/redis-scripts.long shows the results of the scripts in any order, and after losses of data.
 describe('starting to fill', () => {
-  it('creates an empty generation, and resumes it at its checkpoint', async () => {
-    const { generations } = await openGenerations()
-    expect(await generations.startFilling(P, 'one')).toEqual({
-      is: 'started',
-      generation: 'one',
-      checkpoint: BEFORE_LOG,
-    })
-    const { records, next } = batch(0, 2)
-    await generations.fill(P, 'one', BEFORE_LOG, next, records)
-    expect(await generations.startFilling(P, 'two')).toEqual({
-      is: 'resumed',
-      generation: 'one',
-      checkpoint: next,
-    })
-    expect(await generations.state(P, 'one')).toMatchObject({
-      ...{ generation: 'one', live: '', filling: 'one', checkpoint: next, fold: 1, partitions: PARTITIONS },
-      ...{ plants: 2, voids: 0, parked: 0, mark: '', sizes: { plants: 2, order: 2, parked: 0 } },
-      ttlMs: { live: -2, filling: -1, meta: -1, plants: -1, order: -1, parked: -2 },
-    })
-  })
-
   it('rejects a name under which there is a key', async () => {
     const { generations, redis, at, expectUnchanged } = await openGenerations()
     for (const kind of ['meta', 'plants', 'parked']) await redis.hset(`${at}of-${kind}:${kind}`, 'a', 'b')
@@ -64,62 +40,6 @@ describe('starting to fill', () => {
     await redis.del(`${at}left:meta`)
     expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'started', generation: 'fresh' })
     expect(await generations.drop(P, 'left')).toEqual({ is: 'dropped', keys: 2 })
-  })
-
-  it('does not fill what is live', async () => {
-    const { generations, redis, at, live } = await openGenerations()
-    await live('old', 1)
-    await redis.set(`${at}filling`, 'old')
-    expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'started', generation: 'fresh' })
-  })
-})
-
-it('filling returns the checkpoint when it is not the expected one, and does not recreate a deleted generation', async () => {
-  const { generations, filled, live, expectUnchanged } = await openGenerations()
-  await live('old', 1)
-  const next = await filled('new', 2)
-  const more = batch(5, 1)
-  const fill = (name: string) => generations.fill(P, name, BEFORE_LOG, more.next, more.records)
-  expect(await expectUnchanged(() => fill('new'))).toEqual({ is: 'stale', checkpoint: next })
-  expect(await expectUnchanged(() => fill('never'))).toEqual({ is: 'gone' })
-  await generations.drop(P, 'new', { abandon: true })
-  expect(await expectUnchanged(() => fill('new'))).toEqual({ is: 'gone' })
-})
-
-describe('switching', () => {
-  it('makes the filled generation live, and leaves neither mark nor pointer', async () => {
-    const { generations, live, filled, readModel } = await openGenerations()
-    await live('old', 2)
-    const next = await filled('new', 3)
-    expect(await generations.switchTo(P, SWITCH)).toEqual({ is: 'switched' })
-    expect(await readModel.meta(P)).toMatchObject({ generation: 'new', checkpoint: next, plants: 3 })
-    expect(await generations.state(P)).toMatchObject({ generation: 'new', filling: '', mark: '' })
-    const [found] = await readModel.lookUp([{ partition: P, ids: [2n as PlantId] }])
-    expect(found?.entries[0]).toMatchObject({ id: 2n })
-  })
-
-  it('is refused when a generation is live although none is expected', async () => {
-    const { generations, live, filled, expectUnchanged } = await openGenerations()
-    await live('old', 1)
-    await filled('new', 1)
-    const refused = () => generations.switchTo(P, { ...SWITCH, expectedLive: '' })
-    expect(await expectUnchanged(refused)).toEqual({ is: 'changed', live: 'old' })
-  })
-
-  it('leaves the pointer to what another rebuild fills', async () => {
-    const { generations, redis, at, live, filled } = await openGenerations()
-    await live('old', 1)
-    await filled('new', 1)
-    await redis.set(`${at}filling`, 'another')
-    expect(await generations.switchTo(P, SWITCH)).toEqual({ is: 'switched' })
-    expect(await redis.get(`${at}filling`)).toBe('another')
-  })
-
-  it('marks neither what is gone nor what is live', async () => {
-    const { generations, live, expectUnchanged } = await openGenerations()
-    await live('old', 1)
-    expect(await expectUnchanged(() => generations.mark(P, 'old', 'm'))).toEqual({ is: 'live' })
-    expect(await expectUnchanged(() => generations.mark(P, 'never', 'm'))).toEqual({ is: 'gone' })
   })
 })
 
@@ -205,7 +125,7 @@ it('a Redis that is full rejects every start, fill, mark and switch without a pa
     () => generations.startFilling(0 as Partition, 'fresh'),
     () => generations.fill(P, 'new', next, more.next, more.records),
     () => generations.mark(P, 'new', 'another'),
-    () => generations.switchTo(P, SWITCH),
+    () => generations.switchTo(P, { generation: 'new', mark: 'mark', expectedLive: 'old', verified: 0 as Offset }),
   ]) {
     await expectUnchanged(() => expect(refused()).rejects.toThrow(/OOM/))
   }

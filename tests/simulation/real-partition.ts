@@ -1,26 +1,24 @@
 import { decodeEntry } from '@plant-store/shared/plant/entry.ts'
 import { parseEventId } from '@plant-store/shared/plant/event-id.ts'
 import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
-import { offsetOf } from '@plant-store/shared/plant/position.ts'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
-import type { PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
 import { type ApplyCall, applyArguments } from '@plant-store/shared/read-model/apply.ts'
-import {
-  type DropResult,
-  type MarkResult,
-  type SwitchCall,
-  switchResult,
-} from '@plant-store/shared/read-model/generations.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import { createGenerations, type SwitchCall, switchResult } from '@plant-store/shared/read-model/generations.ts'
+import { createLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import { listedSpan } from '@plant-store/shared/read-model/read-model.ts'
-import { type GenerationState, generationState } from '@plant-store/shared/read-model/state.ts'
 import type { Redis } from 'ioredis'
+import { pointerOf } from '../support/stored-partition.ts'
 import { type BeginCall, type BeginOutcome, type SwitchOutcome, textsOf } from './generation-scripts.ts'
 import type { ApplyOutcome, PartitionKeys, StoredMeta } from './redis-scripts.ts'
 
 /** One partition in a real Redis: the product's scripts, and direct access to damage and read its keys. */
-export function openRealPartition(redis: Redis, pointer: string) {
+export function openRealPartition(redis: Redis, topic: string, partition: Partition) {
+  const pointer = pointerOf(topic, partition)
+  // What it passes to the scripts as the number of partitions is not used here.
+  const { mark, state, span, drop } = createGenerations(redis, { topic, partitions: 0 })
+  const { lookUp } = createLookUp(redis, { topic, partitions: partition + 1 })
   const prefix = pointer.slice(0, -'live'.length)
   const keys = () => redis.keys(`${prefix}*`)
   const remove = async (names: string[]) => {
@@ -28,6 +26,12 @@ export function openRealPartition(redis: Redis, pointer: string) {
   }
 
   return {
+    mark: (generation: string, text: string) => mark(partition, generation, text),
+    state: (generation: string) => state(partition, generation),
+    span: (generation: string, from: number, count: number) => span(partition, generation, from, count),
+    drop: (generation: string, abandon: boolean) => drop(partition, generation, { abandon }),
+    lookUp: async (ids: readonly PlantId[]) => (await lookUp([{ partition, ids }]))[0],
+
     async apply(call: ApplyCall): Promise<ApplyOutcome> {
       return outcomeOf(await redis.plantsApply(pointer, ...applyArguments(call)))
     },
@@ -42,40 +46,10 @@ export function openRealPartition(redis: Redis, pointer: string) {
       return { is, generation: first, checkpoint: checkpointOf(offset, event) }
     },
 
-    async mark(generation: string, mark: string): Promise<MarkResult> {
-      const [outcome] = await redis.plantsMark(pointer, generation, mark)
-      if (outcome === 'OK') return { is: 'marked' }
-      return outcome === 'GONE' ? { is: 'gone' } : outcome === 'LIVE' ? { is: 'live' } : fail(String(outcome))
-    },
-
-    async state(generation: string): Promise<GenerationState> {
-      return generationState(await redis.plantsState(pointer, generation))
-    },
-
-    async span(generation: string, from: number, count: number): Promise<PackedSpan> {
-      const [ids, lengths, entries] = await redis.plantsSpanBuffer(pointer, generation, from, count)
-      return { ids, lengths, entries } as PackedSpan
-    },
-
     async switchTo(call: SwitchCall, foldVersion: number): Promise<SwitchOutcome> {
       const { generation, mark, expectedLive, verified } = call
       const reply = await redis.plantsSwitch(pointer, generation, mark, expectedLive, verified, foldVersion)
       return reply[0] === 'FOLD' ? { is: 'FOLD', version: Number(reply[1]) } : switchResult(reply)
-    },
-
-    async drop(generation: string, abandon: boolean): Promise<DropResult> {
-      const [outcome, count] = await redis.plantsDrop(pointer, generation, abandon ? 'abandon' : '')
-      if (outcome === 'OK') return { is: 'dropped', keys: Number(count) }
-      return outcome === 'LIVE' ? { is: 'live' } : outcome === 'FILLING' ? { is: 'filling' } : fail(String(outcome))
-    },
-
-    async lookUp(ids: readonly PlantId[]): Promise<PartitionLookUp> {
-      const [checkpoint, ...found] = await redis.plantsLookUpBuffer(pointer, ...ids.map(String))
-      const entries = ids.map((id, index) => {
-        const bytes = found[index]
-        return bytes ? decodeEntry(id, bytes) : undefined
-      })
-      return { checkpoint: offsetOf(String(checkpoint)), entries }
     },
 
     async list({ from, count }: Span): Promise<ListedSpan> {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { createClock, flushPromises } from '../../../tests/simulation/clock.ts'
 import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { EntryError } from '../plant/entry.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
@@ -25,8 +26,8 @@ const checkpointAt = (offset: number): Checkpoint => (offset < 0 ? BEFORE_LOG : 
 const recordsOf = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => recordAt(from + n))
 
 type Inputs = {
-  /** Called before a look-up in the read model, which fails if this does. */
-  beforeLookUp?: (partition: Partition) => Promise<void>
+  /** Called before a look-up in the read model, which fails if this does, and finds the EntryError that it returns. */
+  beforeLookUp?: (partition: Partition) => Promise<unknown>
   /** Called before rows get into a partition of the table, which refuses them if this throws. */
   beforeAppend?: (partition: Partition, channel: Parameters<TableStores['appendEach']>[1]) => void
   latestRows?: TableStores['latestRows']
@@ -53,8 +54,8 @@ function openWriter({
     readModel: {
       lookUpEach: (requests) =>
         requests.map(async ({ partition, ids }) => {
-          await beforeLookUp(partition)
-          const entries = ids.map((id) => recordAt(Number(id)).claim)
+          const found = await beforeLookUp(partition)
+          const entries = ids.map((id) => (found instanceof EntryError ? found : recordAt(Number(id)).claim))
           return { checkpoint: reached[partition] as Offset, entries }
         }),
     },
@@ -118,13 +119,13 @@ it('a range of the log that cannot be read delays the rows of its partition alon
   expect(rows).toEqual([[0, 1], []])
 })
 
-it('a failed look-up delays the rows of its partition alone, and they follow in order', async () => {
+it.each([
+  ['a failed look-up', () => Promise.reject(new Error('the slot moves')), 'the slot moves'],
+  ['an entry that cannot be read', async () => new EntryError('it is odd'), 'it is odd: run plantctl rebuild'],
+])('%s delays the rows of its partition alone, and they follow in order', async (_what, lookUp, problem) => {
   let fails = true
-  const { writer, follow, apply, pass, rows } = openWriter({
-    async beforeLookUp(partition) {
-      if (fails && partition === P1) throw new Error('the slot moves')
-    },
-  })
+  const beforeLookUp = async (partition: Partition) => (fails && partition === P1 ? lookUp() : undefined)
+  const { writer, follow, apply, pass, rows } = openWriter({ beforeLookUp })
   follow(-1, 9)
   for (let n = 0; n < 10; n++) {
     await pass()
@@ -133,7 +134,7 @@ it('a failed look-up delays the rows of its partition alone, and they follow in 
     await pass(100)
     expect(rows).toEqual([offsets(n + 1), []])
   }
-  expect(writer.problems()).toEqual(['the table is not written in partition 1: the slot moves'])
+  expect(writer.problems()).toEqual([`the table is not written in partition 1: ${problem}`])
   fails = false
   await pass(10_000)
   expect([rows, writer.problems()]).toEqual([[offsets(10), offsets(20)], []])

@@ -4,13 +4,11 @@ import { numberOf } from '../support/number-option.ts'
 import { helpOf } from '../support/readme-help.ts'
 import { type InjectedBug, injectBug } from './injected-bug.ts'
 import { INJECTED_BUGS } from './injected-bugs.ts'
-import { measureCoverage } from './line-coverage.ts'
 import { FIRST_SEED, huntBugs, playAll } from './threads.ts'
 
 const MAX_SEED = 999_999_999
 const DEFAULT_SEEDS = 10_000
 const DEFAULT_SEEDS_FOR_BUGS = 60_000
-const SEEDS_FOR_COVERAGE = 5_000
 let shownAt = 0
 
 process.exitCode = await main().catch((error: Error) => {
@@ -26,7 +24,6 @@ async function main(): Promise<number> {
       from: { type: 'string' },
       seed: { type: 'string' },
       bugs: { type: 'boolean' },
-      coverage: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
   })
@@ -45,9 +42,7 @@ async function main(): Promise<number> {
   if (values.bugs) {
     return hunt(from, seeds ?? DEFAULT_SEEDS_FOR_BUGS, positionals[0] ?? '')
   }
-  const first = from ?? randomInt(MAX_SEED >> 1)
-  if (values.coverage) return reportCoverage(first, seeds ?? SEEDS_FOR_COVERAGE)
-  return search(first, seeds ?? DEFAULT_SEEDS)
+  return search(from ?? randomInt(MAX_SEED >> 1), seeds ?? DEFAULT_SEEDS)
 }
 
 async function search(from: number, count: number): Promise<number> {
@@ -108,19 +103,4 @@ async function hunt(from: number | undefined, maxSeeds: number, part: string): P
   })
   console.log(`\n${bugs.length - missed} of ${bugs.length} caught`)
   return missed === 0 ? 0 : 1
-}
-
-async function reportCoverage(from: number, count: number): Promise<number> {
-  const files = await measureCoverage(async () => {
-    const { play, scheduleOf } = await import('./play.ts')
-    for (let seed = from; seed < from + count; seed++) await play(scheduleOf(seed))
-  })
-  for (const { file, lines, reached, unreached } of files) {
-    console.log(`${((100 * reached) / lines).toFixed(1).padStart(5)} %  ${file} (${reached} of ${lines} lines)`)
-    for (const line of unreached) console.log(`          not reached: ${line}`)
-  }
-  const total = files.reduce((sum, { lines }) => sum + lines, 0)
-  const reached = files.reduce((sum, file) => sum + file.reached, 0)
-  console.log(`${((100 * reached) / total).toFixed(1)} % of ${total} lines, by ${count} seeds from ${from} on`)
-  return 0
 }

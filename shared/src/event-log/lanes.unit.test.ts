@@ -304,15 +304,6 @@ describe('lanes', () => {
     )
   })
 
-  it('a permanent refusal after an attempt without an outcome says nothing about that attempt', async () => {
-    const lanes = openLanes()
-    const [append] = await lanes.appendTo(P)
-    await last(lanes).answer([unknown])
-    await lanes.advance(1_000)
-    await last(lanes).answer([refused('permanent')])
-    expect([append?.result(), append?.giveUp()]).toEqual([undefined, { is: 'unknown' }])
-  })
-
   it('name the partitions that have had no acknowledgement for 10 s, with the reason, until one comes', async () => {
     const lanes = openLanes()
     await lanes.appendTo(P, Q, R)

@@ -53,15 +53,6 @@ async function openCursor(sink: Opened) {
   return { deliver: (delivery: Delivery) => deliver(P, () => delivery), undecodable, sought: offsets, halts }
 }
 
-it('a delivery from before a move of the cursor is dropped: its end may be before the new checkpoint', async () => {
-  const applied = Promise.withResolvers<Checkpoint>()
-  const { deliver, sought, halts } = await openCursor({ onRecords: () => applied.promise })
-  const delivered = [deliver(deliveryOf(5, 9)), deliver(deliveryOf(5, 7))]
-  applied.resolve(at(20))
-  expect(await Promise.all(delivered)).toEqual([20, undefined])
-  expect([sought(), halts]).toEqual([[4, 20], []])
-})
-
 it('a sink is called once at a time, also when its partition is assigned again during a call', async () => {
   const calls: PromiseWithResolvers<Checkpoint>[] = []
   const onRecords = () => {
@@ -103,20 +94,6 @@ it('an emptied read model is filled, though the log had not confirmed its earlie
   await deliver(deliveryOf(0, 2))
   expect(await deliver(deliveryOf(0, 9))).toBe(9)
   expect([sought(), halts]).toEqual([[4, 0], []])
-})
-
-it('a partition without a leader is followed once it has one, and only then compared with its end', async () => {
-  let ends: (Offset | undefined)[] = [100 as Offset, undefined]
-  const { assign, deliver, problems, sought, halts } = openCursors(2, { ends: () => ends })
-  await eventually(() => expect(sought).toHaveLength(2))
-  expect(await deliver(P, () => deliveryOf(5, 9))).toBe(9)
-  expect(problems()).toEqual([])
-  expect(await deliver(Q, () => deliveryOf(5, 7))).toBe(7)
-  ends = [100 as Offset, 3 as Offset]
-  assign([P, Q])
-  await eventually(() =>
-    expect(halts).toEqual([expect.objectContaining({ message: expect.stringMatching(/another log/) })]),
-  )
 })
 
 it.each([

@@ -43,18 +43,6 @@ describe('starting to fill', () => {
   })
 })
 
-it('dropping takes all keys of a generation, and neither what is live nor, unless abandoned, what is filled', async () => {
-  const { generations, redis, topic, live, filled, expectUnchanged } = await openGenerations()
-  await live('old', 1)
-  await filled('new', 2)
-  expect(await expectUnchanged(() => generations.drop(P, 'old', { abandon: true }))).toEqual({ is: 'live' })
-  expect(await expectUnchanged(() => generations.drop(P, 'new'))).toEqual({ is: 'filling' })
-  expect(await generations.drop(P, 'new', { abandon: true })).toEqual({ is: 'dropped', keys: 3 })
-  expect(await redis.keys(`{${topic}:*new*`)).toEqual([])
-  expect(await generations.state(P)).toMatchObject({ live: 'old', filling: '' })
-  expect(await generations.drop(P, 'new')).toEqual({ is: 'dropped', keys: 0 })
-})
-
 it('listing returns all generations of each partition, also those without a meta, and keys of none', async () => {
   const { generations, redis, at, topic, live, filled } = await openGenerations()
   await live('old', 1)

@@ -107,29 +107,6 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}
 
 const afterCallbacks = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-it('an acknowledgement adds the record that follows the known ones', () => {
-  const { append, window, passed } = openClaimIndex()
-  const [first, second] = [newClaim(), newClaim()]
-  expect([append(first, 0), append(second, 1)]).toEqual([true, true])
-  expect(window().firstClaim(first.id)).toEqual({ offset: 0, ...first })
-  expect(passed(P)).toEqual({ offset: 1, eventId: second.eventId })
-})
-
-it.each([
-  ['no offset', undefined],
-  ['a record of others before it', 1],
-])('an acknowledgement with %s adds nothing', (_what, offset) => {
-  const { append, bounds } = openClaimIndex()
-  expect([append(newClaim(), offset), bounds()]).toEqual([false, [0, 0]])
-})
-
-it('an acknowledgement adds nothing where the tail was faster', async () => {
-  const { append, deliver, bounds } = openClaimIndex()
-  const claim = newClaim()
-  await deliver(claim)
-  expect([append(claim, 0), bounds()]).toEqual([false, [0, 1]])
-})
-
 it('a create gets its first claim from whichever delivers it', async () => {
   const { append, deliver, wait } = openClaimIndex()
   const [own, others] = [newClaim(), newClaim()]
@@ -227,19 +204,6 @@ it('the window drops what the read model had at the reading before', async () =>
   expect(bounds()).toEqual([0, 10])
   await project(7)
   expect(bounds()).toEqual([4, 10])
-})
-
-it('when the read model falls back, the window starts again after its checkpoint, and the tail reads from there', async () => {
-  const { append, deliver, project, bounds, passed, reloaded, problems } = openClaimIndex()
-  for (let offset = 0; offset < 10; offset++) append(newClaim(), offset)
-  await project(9)
-  await project(9)
-  expect(bounds()).toEqual([10, 10])
-  const checkpoint = await project(4)
-  expect([bounds(), passed(P), reloaded, problems()]).toEqual([[5, 5], checkpoint, [P], []])
-  // The response to a fetch from before.
-  expect(await deliver(newClaim(), 10)).toEqual(checkpoint)
-  expect(bounds()).toEqual([5, 5])
 })
 
 it('a window without room for the records since then keeps the gap, which it reports', async () => {

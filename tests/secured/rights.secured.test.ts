@@ -11,7 +11,7 @@ import { readConfiguration } from '@plant-store/shared/event-log/topic-configura
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { deleteTopic } from '../support/backups.ts'
-import { createPlant, errorOf, idsFrom, readPlant } from '../support/client.ts'
+import { createPlant, errorOf, idsFrom } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { newEvent } from '../support/new-events.ts'
 import { openPlantStore, type PlantStore, type RunningApi, type RunningService } from '../support/plant-store.ts'
@@ -73,12 +73,6 @@ async function without(program: Program, right: Right, task: () => Promise<void>
 }
 
 describe('with exactly its rights', () => {
-  it('the services create and read', async () => {
-    const { id, response } = await create()
-    expect(response?.status).toBe(200)
-    expect((await readPlant(api.url, id))?.status).toBe(200)
-  })
-
   it('an api says which one is withdrawn, and goes on when it is back', async () => {
     for (const [name, right] of each('api')) {
       await without('api', right, async () => {

@@ -217,9 +217,7 @@ describe('a rebuild', () => {
     const damages: Record<string, (name: string) => Promise<unknown>> = {
       'a dangling pointer': () => store.redis.set(`${at}live`, 'nothing'),
       'a pointer that expires': () => store.redis.expire(`${at}live`, 1_000),
-      'a fold version that is not a number': (name) => store.redis.hset(`${at}${name}:meta`, 'fold', 'x'),
       'an order of another type': (name) => store.redis.set(`${at}${name}:order`, 'text'),
-      'a checkpoint that is not an offset': (name) => store.redis.hset(`${at}${name}:meta`, 'checkpoint', 'x'),
     }
     for (const [what, harm] of Object.entries(damages)) {
       await harm((await store.names())[0] as string)

@@ -1,34 +1,17 @@
-import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { describe, expect, it, vi } from 'vitest'
-import { followLog } from '../../../tests/support/followed-log.ts'
 import { mixedEvents, newEvent } from '../../../tests/support/new-events.ts'
 import { openProjectedStore } from '../../../tests/support/projected-store.ts'
-import { asStored, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
+import { pointerOf } from '../../../tests/support/stored-partition.ts'
+import { expectReadModelToEqual, readTruth } from '../../../tests/support/truth.ts'
 
 const PARTITIONS = 2
 const WAIT_MS = 30_000
 
 async function openStore() {
   const store = await openProjectedStore(PARTITIONS)
-  const { topic, redis } = store
-  return {
-    ...store,
-
-    /** Compares all of Redis with the fold of the log, read apart from the projector. */
-    async expectFoldOfLog(): Promise<void> {
-      const followed = followLog(topic)
-      await followed.untilAtEnd()
-      for (const partition of allPartitions(PARTITIONS)) {
-        const records = followed.delivered.flatMap((call) => (call.partition === partition ? call.records : []))
-        const state = fold(emptyPartition(), records)
-        const stored = await readStoredPartition(redis, topic.topic, partition)
-        expect(stored).toEqual(asStored(state, followed.checkpoints.get(partition) as Checkpoint, PARTITIONS))
-      }
-    },
-  }
+  return { ...store, expectFoldOfLog: async () => expectReadModelToEqual(await readTruth(store.topic), store) }
 }
 
 const eventOf = (id: bigint) => newEvent(id, PARTITIONS)

@@ -1,10 +1,59 @@
 import { describe, expect, it } from 'vitest'
-import { batch, openGenerations, P } from '../../../tests/support/opened-generations.ts'
+import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
+import { claimAt } from '../../../tests/support/small-log.ts'
+import { dumpKeys } from '../../../tests/support/stored-partition.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
-import { BEFORE_LOG } from '../protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
+
+const PARTITIONS = 3
+const P = 1 as Partition
+
+/** The generations of a separate topic, on a real Redis. */
+async function openGenerations(place: { redisUrl?: string } = {}) {
+  const { topic, readModel, redis } = await openReadModel({ ...place, partitions: PARTITIONS })
+  const { generations } = readModel
+  const at = `{${topic}:${P}}:`
+  return {
+    ...{ topic, readModel, redis, generations, at },
+
+    /** A live generation of this many plants. */
+    async live(name: string, plants: number): Promise<Checkpoint> {
+      const { records, next } = batch(0, plants)
+      expect(await readModel.apply(P, BEFORE_LOG, next, records, name)).toEqual({ is: 'applied' })
+      return next
+    },
+
+    /** A marked generation of this many plants that is being filled. */
+    async filled(name: string, plants: number): Promise<Checkpoint> {
+      const { records, next } = batch(0, plants)
+      expect(await generations.startFilling(P, name)).toEqual({
+        is: 'started',
+        generation: name,
+        checkpoint: BEFORE_LOG,
+      })
+      expect(await generations.fill(P, name, BEFORE_LOG, next, records)).toEqual({ is: 'applied' })
+      expect(await generations.mark(P, name, 'mark')).toEqual({ is: 'marked' })
+      return next
+    },
+
+    /** Whatever is done changes no key. */
+    async expectUnchanged<T>(doing: () => Promise<T>): Promise<T> {
+      const before = await dumpKeys(redis, topic)
+      const result = await doing()
+      expect(await dumpKeys(redis, topic)).toEqual(before)
+      return result
+    },
+  }
+}
+
+/** Records from an offset on, a plant each; the event ids follow from the offsets, as those of one log. */
+function batch(first: number, count: number): { records: LogRecord[]; next: Checkpoint } {
+  const records = Array.from({ length: count }, (_, n) => claimAt(first + n, BigInt(first + n)))
+  return { records, next: checkpointAt((first + count - 1) as Offset, records) }
+}
 
 // tests/simulation/redis-scripts.long shows the results of the scripts in any order, and after losses of data.
 describe('starting to fill', () => {
@@ -121,4 +170,50 @@ it('a Redis that is full rejects every start, fill, mark and switch without a pa
   expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'resumed', generation: 'new' })
   expect(await generations.drop(P, 'new', { abandon: true })).toMatchObject({ is: 'dropped' })
   await redis.config('SET', 'maxmemory', '0')
+})
+
+describe('data that another program wrote into Redis', () => {
+  it.each(['', 'x', '007', '1e3', '-2'])('a checkpoint %j of what is filled is not gone on from', async (text) => {
+    const { redis, generations, at, filled } = await openGenerations()
+    await filled('odd', 5)
+    await redis.hset(`${at}odd:meta`, 'checkpoint', text)
+    expect(await generations.startFilling(P, 'next')).toEqual({
+      is: 'started',
+      generation: 'next',
+      checkpoint: BEFORE_LOG,
+    })
+  })
+
+  it.each([
+    ['fold', 'x'],
+    ['fold', undefined],
+    ['checkpoint', 'x'],
+    ['checkpoint', ''],
+  ])('a live generation whose %s is %j gives way to one that is verified', async (field, text) => {
+    const { redis, generations, at, live, filled } = await openGenerations()
+    await live('old', 3)
+    if (text === undefined) await redis.hdel(`${at}old:meta`, field)
+    else await redis.hset(`${at}old:meta`, field, text)
+    const { offset } = await filled('new', 5)
+    const call = { generation: 'new', mark: 'mark', expectedLive: 'old', verified: offset }
+    expect(await generations.switchTo(P, call)).toEqual({ is: 'switched' })
+  })
+
+  it.each(['plants', 'order', 'parked'])('nothing is applied to a key %s of another type', async (kind) => {
+    const { redis, readModel, at, live, expectUnchanged } = await openGenerations()
+    const checkpoint = await live('old', 3)
+    await redis.set(`${at}old:${kind}`, 'text')
+    const { records, next } = batch(3, 2)
+    const applying = () => readModel.apply(P, checkpoint, next, records, 'unused')
+    await expectUnchanged(() => expect(applying()).rejects.toThrow('WRONGTYPE'))
+  })
+
+  it('an offset in non-canonical text is an invalid checkpoint, because the scripts compare text', async () => {
+    const { redis, readModel, at, live } = await openGenerations()
+    const checkpoint = await live('old', 3)
+    await redis.hset(`${at}old:meta`, 'checkpoint', '02')
+    const { records, next } = batch(3, 2)
+    await expect(readModel.apply(P, checkpoint, next, records, 'unused')).rejects.toThrow('"02"')
+    await expect(readModel.meta(P)).rejects.toThrow('"02"')
+  })
 })

@@ -108,14 +108,6 @@ describe('a JWT', () => {
     expect(await callerOf(await new SignJWT(GOOD).setProtectedHeader({ alg }).sign(privateKey))).toBe(expected)
   })
 
-  it('that is signed by another issuer, or altered, is invalid', async () => {
-    const { callerOf, sign } = await openIssuer()
-    const impostor = await startIssuer()
-    expect(await callerOf(await impostor.sign(GOOD))).toBe('invalidToken')
-    const [[head, , signature], [, claims]] = [(await sign()).split('.'), (await sign({ sub: 'bob' })).split('.')]
-    expect(await callerOf([head, claims, signature].join('.'))).toBe('invalidToken')
-  })
-
   it('is invalid with a signature that needs no private key', async () => {
     const { callerOf, publicKey } = await openIssuer()
     const key = await publicKey('one')

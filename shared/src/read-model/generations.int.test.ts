@@ -10,6 +10,7 @@ import { PreconditionError } from '../runtime/failures.ts'
 
 const PARTITIONS = 3
 const P = 1 as Partition
+const SWITCH = { generation: 'new', mark: 'mark', expectedLive: 'old', verified: 0 as Offset }
 
 /** The generations of a separate topic, on a real Redis. */
 async function openGenerations(place: { redisUrl?: string } = {}) {
@@ -92,6 +93,15 @@ describe('starting to fill', () => {
   })
 })
 
+it('switching leaves the pointer to what another rebuild fills', async () => {
+  const { generations, redis, at, live, filled } = await openGenerations()
+  await live('old', 1)
+  await filled('new', 1)
+  await redis.set(`${at}filling`, 'another')
+  expect(await generations.switchTo(P, SWITCH)).toEqual({ is: 'switched' })
+  expect(await redis.get(`${at}filling`)).toBe('another')
+})
+
 it('listing returns all generations of each partition, also those without a meta, and keys of none', async () => {
   const { generations, redis, at, topic, live, filled } = await openGenerations()
   await live('old', 1)
@@ -162,7 +172,7 @@ it('a Redis that is full rejects every start, fill, mark and switch without a pa
     () => generations.startFilling(0 as Partition, 'fresh'),
     () => generations.fill(P, 'new', next, more.next, more.records),
     () => generations.mark(P, 'new', 'another'),
-    () => generations.switchTo(P, { generation: 'new', mark: 'mark', expectedLive: 'old', verified: 0 as Offset }),
+    () => generations.switchTo(P, SWITCH),
   ]) {
     await expectUnchanged(() => expect(refused()).rejects.toThrow(/OOM/))
   }
@@ -194,9 +204,8 @@ describe('data that another program wrote into Redis', () => {
     await live('old', 3)
     if (text === undefined) await redis.hdel(`${at}old:meta`, field)
     else await redis.hset(`${at}old:meta`, field, text)
-    const { offset } = await filled('new', 5)
-    const call = { generation: 'new', mark: 'mark', expectedLive: 'old', verified: offset }
-    expect(await generations.switchTo(P, call)).toEqual({ is: 'switched' })
+    await filled('new', 5)
+    expect(await generations.switchTo(P, SWITCH)).toEqual({ is: 'switched' })
   })
 
   it.each(['plants', 'order', 'parked'])('nothing is applied to a key %s of another type', async (kind) => {

@@ -24,6 +24,28 @@ const post = (body: string, headers: Record<string, string> = json) =>
   send(`${api.url}/plants`, { method: 'POST', headers, body })
 
 describe('creating and reading', () => {
+  it('responds 200 with the plant and nothing else, and 400 for an existing id', async () => {
+    const first = await post('{"id":1,"name":"Monstera","tag":"indoor","colour":"green"}')
+    expect(first).toMatchObject({ status: 200, body: { name: 'Monstera', tag: 'indoor' } })
+    expect(first?.body).not.toHaveProperty('id')
+    expect(await post('{"id":1,"name":"Monstera","tag":"indoor"}')).toMatchObject({
+      status: 400,
+      body: { error: 40003 },
+    })
+    expect((await readPlant(api.url, 1n))?.body).toEqual(first?.body)
+  })
+
+  it('leaves an absent tag out and keeps an empty one', async () => {
+    for (const [id, text] of [
+      [2n, '{"id":2,"name":""}'],
+      [3n, '{"id":3,"name":"x","tag":""}'],
+    ] as const) {
+      const { id: _, ...plant } = JSON.parse(text)
+      expect((await post(text))?.body).toEqual(plant)
+      expect((await readPlant(api.url, id))?.body).toEqual(plant)
+    }
+  })
+
   it('responds to a retry with the same Idempotency-Key as to the first request', async () => {
     const retried = { ...json, 'idempotency-key': 'key-1' }
     const body = '{"id":50,"name":"Fern","tag":"a"}'

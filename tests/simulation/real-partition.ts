@@ -16,7 +16,7 @@ import type { ApplyOutcome, PartitionKeys, StoredMeta } from './redis-scripts.ts
 /** One partition in a real Redis: the product's scripts, and direct access to damage and read its keys. */
 export function openRealPartition(redis: Redis, topic: string, partition: Partition) {
   const pointer = pointerOf(topic, partition)
-  // What it passes to the scripts as the number of partitions is not used here.
+  // Its number of partitions, an argument of some scripts, is not used here.
   const { mark, state, span, drop } = createGenerations(redis, { topic, partitions: 0 })
   const { lookUp } = createLookUp(redis, { topic, partitions: partition + 1 })
   const prefix = pointer.slice(0, -'live'.length)

@@ -69,7 +69,7 @@ export type SlicedGroup = { group: Partition[]; slices: Slice[] }
 
 /**
  * Groups partitions, in order, so that a slice of each group has about `recordsMax` records at most; a larger partition
- * is a group of its own. `ends` has their numbers of records.
+ * is alone in its group. `ends` has their numbers of records.
  */
 export function inSlices(partitions: readonly Partition[], ends: readonly number[], recordsMax: number): SlicedGroup[] {
   const groups: SlicedGroup[] = []

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
+import {
+  appendCompressed,
+  compressedEvents,
+  compressedRecords,
+  keepCompression,
+} from '../../../tests/support/compressed-records.ts'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
@@ -37,6 +43,16 @@ describe('following a log', () => {
       }
     }
     expect(followed.follower.assigned()).toEqual(followed.checkpoints)
+    expect(followed.halts).toEqual([])
+  })
+
+  it('reads batches that other producers compressed, with any codec', async () => {
+    const topic = await openTopic()
+    await keepCompression(topic)
+    for (const one of compressedRecords) await appendCompressed(topic.topic, P, one)
+    const followed = followLog(topic)
+    await followed.untilAtEnd()
+    expect(followed.offsetsOf(P)).toEqual(upTo(compressedRecords.length * compressedEvents.length))
     expect(followed.halts).toEqual([])
   })
 

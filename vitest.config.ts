@@ -31,7 +31,7 @@ const INSTALLING_MS = { testTimeout: 600_000, hookTimeout: 660_000 }
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a separate script
 // The projects whose files take longest come first, so that no worker waits for one of them at the end.
 const projects = [
-  { name: 'scaffold', include: ['tests/*.scaffold.test.ts'], ...fourAtATime, testTimeout: 1_200_000 },
+  { name: 'scaffold', include: ['tests/*.scaffold.test.ts'], ...fourAtATime, ...INSTALLING_MS, testTimeout: 1_200_000 },
   // The first test of a version downloads it, within 600 s.
   {
     name: 'versions',
@@ -83,7 +83,7 @@ const projects = [
     ...MINUTE_MS,
   },
   { name: 'unit', include: ['{shared,services,plantctl,tests,bench}/**/*.unit.test.ts'], ...fourAtATime, ...MINUTE_MS },
-  { name: 'chaos', include: ['tests/chaos/*.chaos.test.ts'], ...oneAtATime, testTimeout: 600_000 },
+  { name: 'chaos', include: ['tests/chaos/*.chaos.test.ts'], ...oneAtATime, ...INSTALLING_MS },
   {
     name: 'image',
     include: ['tests/image/*.image.test.ts'],

@@ -259,7 +259,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'claims.dropOldest()',
   ]),
   rare(48, 'a window that drops claims does not move its start', protocol('window'), ['      start = bound\n', '']),
-  rare(787, 'a full window pauses the tail', protocol('window'), [
+  rare(877, 'a full window pauses the tail', protocol('window'), [
     '      if (offset < next) throw',
     '      if (claims.bytes() > maxBytes / 2) return undefined\n      if (offset < next) throw',
   ]),
@@ -328,7 +328,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
   ]),
   rare(666, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete && ', '']),
   rare(88, 'a list ends below the read floor', protocol('list'), [' && reach >= required.readFloor', '']),
-  rare(31494, 'a list continues in a partition below the token', protocol('list'), [
+  rare(41648, 'a list continues in a partition below the token', protocol('list'), [
     'if (reach < required.token) return { claims: [], isEnd: false }',
     '',
   ]),
@@ -337,7 +337,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '',
   ]),
   rare(
-    2789,
+    3972,
     "the window start is read before the read model's list",
     LIST,
     [
@@ -404,7 +404,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "if (result.is === 'unknown') {\n      entry.mayBeWritten = true\n",
     "if (result.is === 'unknown') {\n",
   ]),
-  bug('an append that was given up is sent', LANES, ['      dropGivenUp(queue)\n      if', '      if']),
+  rare(62, 'an append that was given up is sent', LANES, ['      dropGivenUp(queue)\n      if', '      if']),
   rare(56, 'the results of two partitions are exchanged', LANES, [
     'settle(queue, sent, results.get(queue.partition) as AppendResult)',
     'settle(queue, sent, [...results.values()].at(-1) as AppendResult)',
@@ -414,7 +414,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '    look(each, entry)\n',
     '    look(each, entry ?? { id: each.id, eventId: each.eventId, offset: 0 as Offset, plant: undefined })\n',
   ]),
-  rare(267, 'the checkpoint of a later look-up is taken before its entry', FIRST_CLAIMS, [
+  rare(502, 'the checkpoint of a later look-up is taken before its entry', FIRST_CLAIMS, [
     'if (checkpoint > each.checkpoint) each.checkpoint = checkpoint',
     'each.checkpoint = Infinity as Offset',
   ]),

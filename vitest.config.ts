@@ -7,7 +7,8 @@ const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tes
 // The numbers are for two cores: a test waits a good part of its time, for sessions to run out and processes to start.
 // The files that one worker runs share their modules: loading them for each file took a third of the time.
 const fourAtATime = { maxWorkers: 4, isolate: false, sequence: { groupOrder: 1 } }
-const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 2 } }
+const threeAtATime = { maxWorkers: 3, isolate: false, sequence: { groupOrder: 2 } }
+const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 } }
 
 // The limits are for tests that hang: no test asserts a duration.
 const MINUTE_MS = { testTimeout: 60_000, hookTimeout: 60_000 }
@@ -29,15 +30,16 @@ const INSTALLING_MS = { testTimeout: 600_000, hookTimeout: 660_000 }
 //   .chart.test.ts                          Go, and what it builds; Kafka and Redis              npm run test:chart
 //   .scaffold.test.ts                       Java, Maven, Git                                     npm run test:scaffold
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a separate script
+
 // The projects whose files take longest come first, so that no worker waits for one of them at the end.
 const projects = [
-  { name: 'scaffold', include: ['tests/*.scaffold.test.ts'], ...fourAtATime, ...INSTALLING_MS, testTimeout: 1_200_000 },
+  { name: 'scaffold', include: ['tests/*.scaffold.test.ts'], ...oneAtATime, ...INSTALLING_MS, testTimeout: 1_200_000 },
   // The first test of a version downloads it, within 600 s.
   {
     name: 'versions',
     include: ['tests/versions/*.versions.test.ts'],
     ...realStores,
-    ...fourAtATime,
+    ...threeAtATime,
     testTimeout: 900_000,
     hookTimeout: 120_000,
   },
@@ -45,25 +47,31 @@ const projects = [
     name: 'consumers',
     include: ['tests/consumers/*.consumers.test.ts'],
     ...realStores,
-    ...fourAtATime,
+    ...oneAtATime,
     ...INSTALLING_MS,
   },
-  { name: 'contract', include: ['tests/contract/*.contract.test.ts'], ...realStores, ...fourAtATime, ...INSTALLING_MS },
+  {
+    name: 'contract',
+    include: ['tests/contract/*.contract.test.ts'],
+    ...realStores,
+    ...threeAtATime,
+    ...INSTALLING_MS,
+  },
   {
     name: 'chart',
     include: ['tests/chart/*.chart.test.ts'],
     ...realStores,
-    ...fourAtATime,
+    ...oneAtATime,
     ...INSTALLING_MS,
     testTimeout: 300_000,
   },
-  { name: 'redis-ha', include: ['tests/redis-ha/*.redis-ha.test.ts'], ...realStores, ...fourAtATime, ...MINUTES_MS },
+  { name: 'redis-ha', include: ['tests/redis-ha/*.redis-ha.test.ts'], ...realStores, ...threeAtATime, ...MINUTES_MS },
   // Three brokers are formatted within 120 s and start within 120 s, before they get users and rights.
   {
     name: 'secured',
     include: ['tests/secured/*.secured.test.ts'],
     ...realStores,
-    ...fourAtATime,
+    ...threeAtATime,
     testTimeout: 120_000,
     hookTimeout: 300_000,
   },

@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process'
 import { PassThrough, type Readable } from 'node:stream'
-import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { expect } from 'vitest'
 import { openCliContext } from '../../plantctl/src/cli-context.ts'
-import { UsageError } from '../../plantctl/src/command.ts'
-import { COMMANDS, commandOf } from '../../plantctl/src/commands.ts'
+import { runCommand } from '../../plantctl/src/run-command.ts'
 
 const PROGRAM = new URL('../../plantctl/src/main.ts', import.meta.url).pathname
 
@@ -43,21 +41,14 @@ export function startPlantctl(
 
 /**
  * Runs a command of plantctl in this process, which takes a fraction of the time that the start of another one takes.
- * The exit codes and the signals of the program are left out: those need `startPlantctl`.
+ * Signals, pipes and the end of the process are left out: those need `startPlantctl`.
  */
 export async function runPlantctl(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
   const streams = { stdout: new PassThrough(), stderr: new PassThrough() }
   const [stdout, stderr] = [textOf(streams.stdout), textOf(streams.stderr)]
   const context = openCliContext({ env, ...streams } as unknown as NodeJS.Process, new AbortController().signal)
-  const name = commandOf(args.join(' ')) as string
-  let code: number | undefined
-  try {
-    code = await COMMANDS[name]?.run(args.slice(name.split(' ').length), context)
-  } catch (error) {
-    context.printError(`${reasonOf(error)}\n`)
-    code = error instanceof UsageError ? 2 : 1
-  }
-  return { code: code as number, stdout: stdout(), stderr: stderr() }
+  const code = await runCommand(args, context)
+  return { code, stdout: stdout(), stderr: stderr() }
 }
 
 /** The output of a run that has to succeed. */

@@ -50,8 +50,8 @@ export async function expectTruth(store: PlantStore, creates: readonly Create[])
 }
 
 /** Waits until the read model has applied the whole log, and compares it with the fold, entry by entry. */
-export async function expectReadModelToEqual({ states }: Truth, store: Pick<PlantStore, 'readModel'>): Promise<void> {
-  for (const partition of states.keys() as Iterable<Partition>) {
+export async function expectReadModelToEqual({ states }: Truth, store: PlantStore): Promise<void> {
+  for (const partition of allPartitions(store.partitions)) {
     const { checkpoint, plants, voids, parked } = states[partition] as PartitionState
     await vi.waitFor(async () => expect(await store.readModel.meta(partition)).toMatchObject({ checkpoint }), {
       timeout: WAIT_MS,
@@ -66,7 +66,7 @@ export async function expectReadModelToEqual({ states }: Truth, store: Pick<Plan
   }
 }
 
-async function entriesOf({ readModel }: Pick<PlantStore, 'readModel'>, partition: Partition, ids: PlantId[]) {
+async function entriesOf({ readModel }: PlantStore, partition: Partition, ids: PlantId[]) {
   const [found] = await readModel.lookUp([{ partition, ids }])
   return found?.entries
 }

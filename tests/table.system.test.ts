@@ -11,15 +11,12 @@ import {
   createStoreWithTable,
   expectTableVerified,
   followTable,
-  readableIn,
   WITH_TABLE,
 } from './support/plants-table.ts'
 import { readRawRecords } from './support/raw-records.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
 import { createTableTopic, setTopicConfig } from './support/topic.ts'
-import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
-
-const WAIT = { timeout: 60_000, interval: 50 }
+import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 
 /** A projector with these settings ends with code 78 for this reason, before or after its operations port responds. */
 async function expectRefused(store: PlantStore, reason: RegExp, settings = WITH_TABLE): Promise<void> {
@@ -142,27 +139,4 @@ it('a table that is deleted holds up nothing else, and is written anew when it i
   await createTableTopic(store)
   await store.startProjector(WITH_TABLE)
   await (await followTable(table)).expectToEqual(await readTruth(store))
-})
-
-it('an entry that cannot be read delays the rows of its partition alone, and the projector names it', async () => {
-  const { store, table } = await createStoreWithTable()
-  const redis = openRedis()
-  await appendMixed(store, 60, 60)
-  const without = await store.startProjector()
-  await untilReady(without)
-  await expectReadModelToEqual(await readTruth(store), store)
-  await without.stop({ graceMs: 10_000 })
-  const { partition: broken } = newEvent(5n, store.partitions)
-  const [plants] = await redis.keys(`{${store.topic}:${broken}}:*:plants`)
-  await redis.hset(String(plants), '5', 'no entry')
-
-  const projector = await store.startProjector(WITH_TABLE, 'listening')
-  await untilNotReady(projector, /the table is not written in partition \d+: .*: run plantctl rebuild/)
-  const followed = await followTable(table)
-  const truth = await readTruth(store)
-  const elsewhere = truth.states.filter((_, partition) => partition !== broken).flatMap(readableIn)
-  await vi.waitFor(() => expect(elsewhere.every(({ id }) => followed.plants().has(id))).toBe(true), WAIT)
-  expect(readableIn(truth.states[broken] as Truth['states'][number]).every(({ id }) => followed.plants().has(id))).toBe(
-    false,
-  )
 })

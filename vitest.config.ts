@@ -12,7 +12,7 @@ const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 } }
 
 // The limits are for tests that hang: no test asserts a duration.
 const MINUTE_MS = { testTimeout: 60_000, hookTimeout: 60_000 }
-const MINUTES_MS = { testTimeout: 120_000, hookTimeout: 120_000 }
+const TWO_MINUTES_MS = { testTimeout: 120_000, hookTimeout: 120_000 }
 const TEN_MINUTES_MS = { testTimeout: 600_000, hookTimeout: 120_000 }
 // A hook installs packages in up to two steps of 300 s.
 const INSTALLING_MS = { testTimeout: 600_000, hookTimeout: 660_000 }
@@ -65,7 +65,13 @@ const projects = [
     ...INSTALLING_MS,
     testTimeout: 300_000,
   },
-  { name: 'redis-ha', include: ['tests/redis-ha/*.redis-ha.test.ts'], ...realStores, ...threeAtATime, ...MINUTES_MS },
+  {
+    name: 'redis-ha',
+    include: ['tests/redis-ha/*.redis-ha.test.ts'],
+    ...realStores,
+    ...threeAtATime,
+    ...TWO_MINUTES_MS,
+  },
   // Three brokers are formatted within 120 s and start within 120 s, before they get users and rights.
   {
     name: 'secured',

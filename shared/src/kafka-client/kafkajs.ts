@@ -17,7 +17,7 @@ import {
 } from './leader-producer.ts'
 import { type MetadataDefinition, readLedPartitions } from './leaderless.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
-import { type AskedPool, useNewestLeaders } from './newest-leaders.ts'
+import { type AskedPool, type FollowingCluster, followNewestLeaders, useNewestLeaders } from './newest-leaders.ts'
 import { produceByTopicId, produceRequests } from './produce-request.ts'
 import { type BrokerMaker, fetchByTopicId, fetchWithTopicIds, type LookUpTopicId } from './topic-ids.ts'
 import { createTransactions, type TransactionCluster, type Transactions } from './transactions.ts'
@@ -250,7 +250,7 @@ export type ExtendedConsumer = Consumer & {
   /** Before `run`. */
   asMember(membership: Membership): void
 }
-type ConsumerParts = { cluster: LedCluster & MemberCluster & { brokerPool: BrokerMaker } }
+type ConsumerParts = { cluster: LedCluster & MemberCluster & FollowingCluster & { brokerPool: BrokerMaker } }
 /** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
 
@@ -259,6 +259,7 @@ function extendedConsumers(createConsumer: (parts: ConsumerParts) => Consumer, m
     const { cluster } = parts
     let lookUp: LookUpTopicId = () => undefined
     readLedPartitions(cluster, metadata, { unknownOffset: FIRST_OFFSET })
+    followNewestLeaders(cluster)
     fetchWithTopicIds(cluster.brokerPool, (topic) => lookUp(topic))
     return {
       ...createConsumer(parts),

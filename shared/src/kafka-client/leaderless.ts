@@ -1,4 +1,4 @@
-import type { Metadata } from './newest-leaders.ts'
+import { keepNewerLeaders, type Metadata } from './newest-leaders.ts'
 import type { Call, RequestDefinition } from './topic-ids.ts'
 
 // kafkajs takes metadata as an error as long as any partition has no leader: one such partition then stops the readers
@@ -43,7 +43,7 @@ async function requestMetadata(broker: Broker, definition: MetadataDefinition, t
     await call.response.parse({ ...metadata, topicMetadata })
     return metadata
   }
-  return broker.connectionPool.send({ ...call, response: { ...call.response, parse } })
+  return broker.connectionPool.send({ ...call, response: { ...call.response, parse } }) as Promise<Metadata>
 }
 
 /** Makes a client take metadata as they are while `isAllowed` returns true. */
@@ -57,8 +57,12 @@ export function takeMetadataAsTheyAre(
     const broker = createBroker(options)
     const strict = broker.metadata.bind(broker)
     return Object.assign(broker, {
-      metadata: (topics: readonly string[]) =>
-        isAllowed() ? requestMetadata(broker, definition, topics) : strict(topics),
+      async metadata(topics: readonly string[]) {
+        if (!isAllowed()) return strict(topics)
+        const found = await requestMetadata(broker, definition, topics)
+        if (brokerPool.metadata !== null) keepNewerLeaders(found, brokerPool.metadata)
+        return found
+      },
     })
   }
 }

@@ -1,7 +1,9 @@
+import { randomInt } from 'node:crypto'
 import { within } from '../runtime/time.ts'
 
 /** A broker that takes longer is left out. */
 const ASK_WITHIN_MS = 2_000
+const ASK_EVERY_MS = 5_000
 
 export type Partition = {
   partitionId: number
@@ -13,7 +15,7 @@ export type Partition = {
 }
 type Address = { nodeId: number; host: string; port: number; rack: string | null }
 export type Metadata = {
-  brokers: readonly Address[]
+  brokers: Address[]
   topicMetadata: readonly { topic: string; partitionMetadata: readonly Partition[] }[]
 }
 type Broker = {
@@ -21,13 +23,14 @@ type Broker = {
   metadata(topics: readonly string[]): Promise<unknown>
 }
 export type AskedPool = {
-  metadata: unknown
+  metadata: Metadata | null
   brokers: Record<number, Broker>
   rootLogger: object
   connectionPoolBuilder: { build(address: Address): Promise<object> }
   createBroker(options: object): Broker
   findBroker(wanted: { nodeId: number }): Promise<Broker>
 }
+export type FollowingCluster = { brokerPool: AskedPool; refreshMetadataIfNecessary(): Promise<void> }
 type Cluster<W, O> = { brokerPool: AskedPool; fetchTopicsOffset(wanted: W): Promise<O> }
 
 /**
@@ -42,7 +45,7 @@ export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
   cluster.fetchTopicsOffset = async (wanted) => {
     // Other metadata may arrive meanwhile.
     for (let { metadata } = brokerPool; metadata !== asked; { metadata } = brokerPool) {
-      await takeNewestLeaders(brokerPool, metadata as Metadata)
+      if (metadata !== null) await takeNewestLeaders(brokerPool, metadata)
       asked = metadata
     }
     return fetchOffsets(wanted)
@@ -50,16 +53,57 @@ export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
 }
 
 async function takeNewestLeaders(brokerPool: AskedPool, known: Metadata): Promise<void> {
-  const partitions = new Map(partitionsOf(known).map((partition) => [keyOf(partition), partition]))
-  await askReplicas(brokerPool, known, async (found) => {
-    for (const theirs of partitionsOf(found)) {
-      const partition = partitions.get(keyOf(theirs))
-      if (partition === undefined || !isNewer(theirs, partition)) continue
-      Object.assign(partition, theirs)
-      const address = found.brokers.find((each) => each.nodeId === theirs.leader)
-      if (address !== undefined) await addBroker(brokerPool, address)
+  await askReplicas(brokerPool, known, (found) => learnLeaders(brokerPool, known, found))
+}
+
+async function learnLeaders(brokerPool: AskedPool, known: Metadata, found: Metadata): Promise<void> {
+  for (const address of takeNewer(known, found)) await addBroker(brokerPool, address)
+}
+
+/** Keeps the leaders that are known, where a broker that has lost its controllers names former ones. */
+export function keepNewerLeaders(found: Metadata, known: Metadata): void {
+  const isFound = ({ nodeId }: Address) => found.brokers.some((each) => each.nodeId === nodeId)
+  found.brokers.push(...takeNewer(found, known).filter((address) => !isFound(address)))
+}
+
+/** Takes the leaders that the others know to be newer. Returns their addresses. */
+function takeNewer(own: Metadata, others: Metadata): Address[] {
+  const partitions = new Map(partitionsOf(own).map((partition) => [keyOf(partition), partition]))
+  const leaders = new Set<number>()
+  for (const theirs of partitionsOf(others)) {
+    const partition = partitions.get(keyOf(theirs))
+    if (partition === undefined || !isNewer(theirs, partition)) continue
+    Object.assign(partition, theirs)
+    leaders.add(theirs.leader)
+  }
+  return others.brokers.filter(({ nodeId }) => leaders.has(nodeId))
+}
+
+/**
+ * Makes a consumer ask one of the replicas, drawn at random, for newer leaders every 5 s. A leader that has lost its
+ * controllers, but not its clients, still responds to their fetches, without the records of its successor.
+ */
+export function followNewestLeaders(cluster: FollowingCluster): void {
+  const { brokerPool } = cluster
+  const refreshIfNecessary = cluster.refreshMetadataIfNecessary.bind(cluster)
+  let askedAt = performance.now()
+
+  async function ask(known: Metadata): Promise<void> {
+    const nodeIds = replicasOf(known)
+    const broker = await brokerPool.findBroker({ nodeId: nodeIds[randomInt(nodeIds.length)] as number })
+    await learnLeaders(brokerPool, known, (await broker.metadata(topicsOf(known))) as Metadata)
+  }
+
+  // Before each fetch.
+  cluster.refreshMetadataIfNecessary = async () => {
+    const { metadata } = brokerPool
+    if (metadata !== null && performance.now() - askedAt >= ASK_EVERY_MS) {
+      askedAt = performance.now()
+      // Not awaited. Another replica may be asked the next time.
+      void ask(metadata).catch(() => {})
     }
-  })
+    await refreshIfNecessary()
+  }
 }
 
 /** Calls `learn` with the metadata of each replica that responds in time. Never rejects. */
@@ -68,7 +112,7 @@ export async function askReplicas(
   known: Metadata,
   learn: (found: Metadata) => unknown,
 ): Promise<void> {
-  const topics = known.topicMetadata.map(({ topic }) => topic)
+  const topics = topicsOf(known)
   const silent = new Set<Broker>()
 
   async function ask(nodeId: number): Promise<void> {
@@ -77,8 +121,7 @@ export async function askReplicas(
     await learn((await broker.metadata(topics).finally(() => silent.delete(broker))) as Metadata)
   }
 
-  const replicas = new Set(partitionsOf(known).flatMap((partition) => partition.replicas))
-  await within(ASK_WITHIN_MS, Promise.allSettled([...replicas].map(ask)))
+  await within(ASK_WITHIN_MS, Promise.allSettled(replicasOf(known).map(ask)))
   // The client would wait for their responses when it disconnects.
   for (const { connectionPool } of silent)
     for (const connection of connectionPool.pool) connection.drop(new Error('no response'))
@@ -94,6 +137,8 @@ async function addBroker(brokerPool: AskedPool, address: Address): Promise<void>
 
 const partitionsOf = ({ topicMetadata }: Metadata) =>
   topicMetadata.flatMap(({ partitionMetadata }) => partitionMetadata)
+const replicasOf = (known: Metadata) => [...new Set(partitionsOf(known).flatMap(({ replicas }) => replicas))]
+const topicsOf = ({ topicMetadata }: Metadata) => topicMetadata.map(({ topic }) => topic)
 const keyOf = ({ topicId, partitionId }: Partition) => `${topicId}-${partitionId}`
 /** A topic that was created again has another id, and its epochs start again. */
 export const isNewer = (one: Partition, other: Partition) =>

@@ -1,7 +1,7 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
-import { type Address, type Knowledge, openBroker } from '../../../tests/support/scripted-broker.ts'
+import { type Address, type Knowledge, openBroker, openCluster } from '../../../tests/support/scripted-broker.ts'
 import { createAppender } from '../event-log/append.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import type { Partition } from '../plant/position.ts'
@@ -10,6 +10,7 @@ const [OFFSETS, METADATA] = [2, 3]
 /** Longer than the time limit of a test. */
 const PATIENT = { requestTimeout: 600_000, connectionTimeout: 600_000 }
 const P = 0 as Partition
+const REFRESHED_EVERY_MS = 5_000
 
 type Scripted = Knowledge & { isSilent?: boolean; lists?: number[] }
 
@@ -52,6 +53,26 @@ it('also when the former leader does not know the newest one', async () => {
 
 it('a broker that does not respond delays the offsets of the others only for a time', async () => {
   expect(await readEnd(isolated, newer, { ...older, isSilent: true })).toEqual([200])
+})
+
+it('a consumer that fetches finds the newest leader, and does not go back to a former one', async () => {
+  const led = { otherLeader: 1 }
+  const cluster = await openCluster(
+    createImpatientKafka(await openBrokers({ ...isolated, ...led }, { ...newer, ...led }), PATIENT),
+  )
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const fetchLater = async () => {
+    vi.advanceTimersByTime(REFRESHED_EVERY_MS)
+    await cluster.refreshMetadataIfNecessary()
+    return cluster.findLeaderForPartitions('plants', [P])
+  }
+  expect(cluster.findLeaderForPartitions('plants', [P])).toEqual({ 1: [P] })
+  await eventually(async () => expect(await fetchLater()).toEqual({ 2: [P] }))
+  for (let refresh = 0; refresh < 20; refresh++) {
+    await cluster.refreshMetadata()
+    expect(cluster.findLeaderForPartitions('plants', [P])).toEqual({ 2: [P] })
+  }
 })
 
 it('an appender that has failed finds the newest leader, and does not go back to a former one', async () => {

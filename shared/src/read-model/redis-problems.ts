@@ -109,6 +109,7 @@ function refusalOf(message: string, { loginSettings }: Place): string | undefine
 const FIXES = {
   OOM: 'is full (OOM): add memory',
   MISCONF: 'cannot save (MISCONF): free space on its disk',
+  NOREPLICAS: 'accepts no writes without its replicas (NOREPLICAS): restore them',
   READONLY: 'is a replica now (READONLY): if it lasts, check where the address leads',
   LOADING: 'is loading its data (LOADING): wait',
   MASTERDOWN: 'has lost its master (MASTERDOWN): restore the master',

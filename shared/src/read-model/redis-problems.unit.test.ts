@@ -73,6 +73,7 @@ describe('an error of Redis', () => {
   it.each([
     'OOM',
     'MISCONF',
+    'NOREPLICAS',
     'READONLY',
     'LOADING',
     'MASTERDOWN',
@@ -80,11 +81,15 @@ describe('an error of Redis', () => {
     'WRONGTYPE',
     'BUSY',
     'TRYAGAIN',
-    'NEW',
-  ])('that is a reply has its code %s and a remedy', (code) => {
-    const [plain, inScript] = [`${code} some text`, `ERR Error running script (call to f_1): @user_script:9: ${code} x`]
-    expect(problemOf(new ReplyError(plain))).toMatch(new RegExp(`^Redis at ${ADDRESS} .*\\(${code}\\): \\w`))
-    for (const text of [plain, inScript]) expect(problemOf(new ReplyError(text))).not.toContain(text)
+  ])('that is a reply has its code %s and a remedy, as Redis 6.2 words it in a script, too', (code) => {
+    for (const text of [`${code} some text`, `ERR Error running script (call to f_1): @user_script:9: -${code} x`]) {
+      expect(problemOf(new ReplyError(text))).toMatch(new RegExp(`^Redis at ${ADDRESS} .*\\(${code}\\): (?!see)\\w`))
+      expect(problemOf(new ReplyError(text))).not.toContain(text)
+    }
+  })
+
+  it('that is another reply has its code', () => {
+    expect(problemOf(new ReplyError('NEW some text'))).toBe(`Redis at ${ADDRESS} refuses a call (NEW): see its log`)
   })
 
   // As Redis 6.2 and 7.0 word it.

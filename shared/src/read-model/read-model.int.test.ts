@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it, vi } from 'vitest'
+import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { documentedRights } from '../../../tests/support/documented-rights.ts'
 import { EDGE_IDS, plantWith } from '../../../tests/support/generated-plants.ts'
+import { listen } from '../../../tests/support/listen.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
+import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
 import { EntryError } from '../plant/entry.ts'
@@ -235,6 +239,38 @@ describe('a Redis that is gone', () => {
     ])
     expect(sent).toEqual([{ checkpoint: BEFORE_FIRST, entries: [undefined] }])
     for (const { checkpoint } of queued) expect([0, BEFORE_FIRST]).toContain(checkpoint.offset)
+  })
+
+  it.each([
+    [
+      'without room for another client',
+      (redis: Socket, client: Socket) => void client.pipe(redis).pipe(client),
+      /Redis has no room for more clients: raise its maxclients/,
+    ],
+    ['that a proxy does not reach', (_redis: Socket, client: Socket) => void client.end(), /is not reachable: check/],
+  ])('%s, is reported with the reason although its port is open', async (_what, carry, reason) => {
+    const { url, port } = await startOwnRedis()
+    const admin = openRedis(url)
+    await admin.config('SET', 'maxclients', '1')
+    // On the same machine the first request may fail before the reply of Redis is read.
+    const proxy = createServer((client) => {
+      const redis = connect(port, '127.0.0.1')
+      for (const socket of [client, redis]) socket.on('error', () => {})
+      carry(redis, client)
+    })
+    const settings = {
+      redis: { REDIS_URL: `redis://127.0.0.1:${await listen(proxy)}` },
+      topic: 'plants',
+      partitions: 1,
+    }
+    const warn = vi.fn()
+    const readModel = createReadModel(settings, { ...quietLog, warn })
+    onTestFinished(readModel.close)
+    await expect(readModel.ready()).rejects.toThrow(reason)
+    // Several attempts to connect.
+    await setTimeout(500)
+    expect(readModel.problems()).toEqual(['redis: not reachable', expect.stringMatching(reason)])
+    expect(warn.mock.calls).toEqual([[expect.anything(), expect.stringMatching(reason)]])
   })
 
   it('is reported at the start, and the connection can still be closed', async () => {

@@ -135,6 +135,8 @@ const REFUSALS: readonly [RegExp, (server: string, settings: string, message: st
     /\bDB index\b|SELECT is not allowed/,
     (server) => `${server} does not have this database: correct the number in REDIS_URL`,
   ],
+  [/\bDENIED\b/, (server) => `${server} is in protected mode (DENIED): give its users passwords, or turn the mode off`],
+  [/max number of clients/, (server) => `${server} has no room for more clients: raise its maxclients`],
   [/\bNOAUTH\b/, (server, settings) => `${server} requires a login: set ${settings}`],
   [
     /\bNOPERM\b|ACL failure in script|user executing the script can't/,

@@ -34,6 +34,8 @@ describe('an error of Redis', () => {
       'All sentinels are unreachable. Retrying from scratch after 50ms. Last error: NOAUTH Authentication required.',
       /^a sentinel requires a login: set REDIS_SENTINEL_PASSWORD/,
     ],
+    ['ERR max number of clients reached', /^Redis has no room for more clients: raise its maxclients/],
+    ['DENIED Redis is running in protected mode because', /^Redis is in protected mode \(DENIED\): give its users/],
     ['ERR DB index is out of range', /^Redis does not have this database: correct the number in REDIS_URL/],
     [
       'ERR SELECT is not allowed in cluster mode',

@@ -36,6 +36,9 @@ const COMMAND_TIMEOUT_MS = 2_000
 const SOCKET_TIMEOUT_MS = 5_000
 /** Not anchored: Redis 6.2 wraps an error within a script in another error. */
 const READ_ONLY = /\bREADONLY\b/
+/** In place of the reply to the first command. */
+const REFUSED_CONNECTION = /^-(DENIED|ERR max number of clients)/
+const END_OF_CONNECTION = /\b(?:EPIPE|ECONNRESET)\b|connection (?:is )?close|isn't writeable/i
 const RECONNECT_STEP_MS = 50
 const RECONNECT_MAX_MS = 1_000
 
@@ -87,19 +90,25 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
     access.place.is === 'cluster'
       ? openCluster(access, problems, renew)
       : openServer(access, problems, renew, patienceMs)
-  let lacksDatabase = false
-  redis.on('error', (error: Error & { lastNodeError?: Error; command?: { name: string } }) => {
-    // Others follow from the end of the connection.
-    if (!lacksDatabase) problems.connectionFailed(error.lastNodeError ?? error)
-    if (error.command?.name !== 'select') return
-    // ioredis would continue with database 0.
-    lacksDatabase = true
+  /** Redis has said why it ends the connection, or why it cannot be used. */
+  let hasReason = false
+  const endConnection = () => {
+    hasReason = true
     redis.disconnect(true)
+  }
+  redis.on('error', (error: Error & { lastNodeError?: Error; command?: { name: string } }) => {
+    // It follows from the end, or the reply of Redis was lost this time.
+    if (hasReason && END_OF_CONNECTION.test(error.message)) return
+    hasReason = false
+    problems.connectionFailed(error.lastNodeError ?? error)
+    // ioredis would continue with database 0.
+    if (error.command?.name === 'select') endConnection()
   })
-  redis.on('reconnecting', () => {
-    lacksDatabase = false
+  redis.on('ready', () => {
+    hasReason = false
+    problems.connected()
   })
-  redis.on('ready', problems.connected)
+  if (redis instanceof Redis) reportSilentEnds(redis, endConnection)
   let isClosed = false
   // ioredis gives up when sentinels announce a failover while it connects to the old master.
   redis.on('end', () => {
@@ -118,7 +127,7 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
     /** The reasons why Redis cannot be used now, as text for people; empty when it can. */
     problems(): string[] {
       if (redis.status === 'ready') return problems.refusals()
-      if (isLoading(redis)) return ['redis: connected, but not ready: it is loading its data']
+      if (!hasReason && isLoading(redis)) return ['redis: connected, but not ready: it is loading its data']
       const reason = problems.connection()
       return ['redis: not reachable', ...(reason === '' ? [] : [`redis: ${reason}`])]
     },
@@ -137,6 +146,30 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
       redis.disconnect()
     },
   }
+}
+
+/**
+ * Emits an error when a connection ends before it is ready: ioredis ignores that, and often the reply that Redis sent
+ * before. `endConnection` is called after such a reply.
+ */
+function reportSilentEnds(redis: Redis, endConnection: () => void): void {
+  let isPending = false
+  const settle = () => {
+    isPending = false
+  }
+  redis.on('ready', settle).on('error', settle)
+  redis.on('connect', () => {
+    isPending = true
+    redis.stream.once('data', (reply) => {
+      const [, refusal] = REFUSED_CONNECTION.exec(String(reply)) ?? []
+      if (refusal === undefined) return
+      redis.emit('error', new Error(refusal))
+      endConnection()
+    })
+  })
+  redis.on('reconnecting', () => {
+    if (isPending) redis.emit('error', new Error('Connection is closed.'))
+  })
 }
 
 /** The kernel accepts connections of a server that hangs: only one that has sent something is loading. */

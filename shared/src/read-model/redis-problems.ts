@@ -93,7 +93,7 @@ export function redisProblemOf(error: unknown, place: Place): string | undefined
   if (TIMEOUT.test(message) || (cause as Error | undefined)?.name === EXPIRED)
     return `${at} does not respond (timed out): check that it runs and is not overloaded`
   return NO_CONNECTION.test(message) || NO_CONNECTION.test(code) || NO_CONNECTION.test(name)
-    ? `${at} is not reachable: check that it runs and that the address is right`
+    ? `${at} is not reachable: check that it runs and that address and TLS are right`
     : undefined
 }
 
@@ -135,6 +135,7 @@ const REFUSALS: readonly [RegExp, (server: string, settings: string, message: st
     /\bDB index\b|SELECT is not allowed/,
     (server) => `${server} does not have this database: correct the number in REDIS_URL`,
   ],
+  [/Unknown RESP type/, () => 'what responds there is not Redis: correct the address'],
   [/\bDENIED\b/, (server) => `${server} is in protected mode (DENIED): give its users passwords, or turn the mode off`],
   [/max number of clients/, (server) => `${server} has no room for more clients: raise its maxclients`],
   [/\bNOAUTH\b/, (server, settings) => `${server} requires a login: set ${settings}`],

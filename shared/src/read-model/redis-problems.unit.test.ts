@@ -36,6 +36,7 @@ describe('an error of Redis', () => {
     ],
     ['ERR max number of clients reached', /^Redis has no room for more clients: raise its maxclients/],
     ['DENIED Redis is running in protected mode because', /^Redis is in protected mode \(DENIED\): give its users/],
+    ['Unknown RESP type 72 "H". Please report this.', /^what responds there is not Redis: correct the address/],
     ['ERR DB index is out of range', /^Redis does not have this database: correct the number in REDIS_URL/],
     [
       'ERR SELECT is not allowed in cluster mode',
@@ -62,7 +63,7 @@ describe('an error of Redis', () => {
     'All sentinels are unreachable. Retrying from scratch after 50ms. Last error: connect ECONNREFUSED 127.0.0.1:1',
   ])('names the address and the remedy when there is no connection: %s', (message) => {
     expect(problemOf(new Error(message))).toBe(
-      `Redis at ${ADDRESS} is not reachable: check that it runs and that the address is right`,
+      `Redis at ${ADDRESS} is not reachable: check that it runs and that address and TLS are right`,
     )
   })
 

@@ -44,7 +44,7 @@ const APPEARS_WITHIN_MS = 30_000
 /** For the test that reads and writes most, on a busy machine. */
 const MUCH = { timeout: 240_000 }
 /** The API keys of the requests. */
-const [OFFSET_FETCH, ALTER_CONFIGS] = [9, 33]
+const [LIST_OFFSETS, OFFSET_FETCH, ALTER_CONFIGS] = [2, 9, 33]
 const MEGABYTE = 1_000_000
 const ODD_NAME = Buffer.from([0xff, 0x61])
 
@@ -196,18 +196,21 @@ it('a restored topic keeps its records where the brokers would not', async () =>
   )
 })
 
-it('a restore gives the topic its settings although the response is lost', async () => {
+it.each([
+  ['reads the ends of the topic', LIST_OFFSETS, 'readEnds'],
+  ['gives the topic its settings', ALTER_CONFIGS, 'release'],
+] as const)('a restore %s although the response is lost', async (_, apiKey, request) => {
   const [{ topic, folder }, proxy] = [await backedUp(1, 1), await openKafkaProxy()]
   const manifest = (await readManifest(folder)) as Manifest
   const log = { ...topic, topic: `plants-${randomUUID()}`, log: quietLog }
   const restored = (kafka = topic.kafka) => restoredTopic({ ...log, kafka }, manifest, new AbortController().signal)
   // The client behind the proxy would give up after 1 s.
   await restored().open()
-  const suffered = proxy.spoilNext(ALTER_CONFIGS, 'loses the connection')
-  await restored(proxy.kafka).release()
+  const suffered = proxy.spoilNext(apiKey, 'loses the connection')
+  await restored(proxy.kafka)[request]()
   await suffered
   await eventually(async () =>
-    expect(isLatched((await readConfiguration(topic.kafka, log.topic)) as Configuration)).toBe(false),
+    expect(isLatched((await readConfiguration(topic.kafka, log.topic)) as Configuration)).toBe(request !== 'release'),
   )
 })
 

@@ -43,7 +43,7 @@ export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: Abort
     /** Returns a reader of ranges, byte by byte. */
     reader: (onRead: Progress['onRead']) => rawReader(log, signal, onRead),
 
-    readEnds: async () => (await readEnds(kafka, topic)).ends,
+    readEnds: async () => (await readBegunEnds(log)).ends,
 
     commitOffsets: (group: GroupBackup) => commitOffsets(log, group),
 

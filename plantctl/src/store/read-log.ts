@@ -14,14 +14,18 @@ import { tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { allPartitions, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import type { Store } from './open-store.ts'
+import { retryForSeconds, type Store } from './open-store.ts'
 
 /** A log to read. Its records are read as this release reads them, unless `read` is given. */
 export type LogSource = Pick<Store, 'kafka' | 'topic' | 'partitions' | 'log'> & Partial<Pick<FollowOptions, 'read'>>
 
-/** The next offset of each partition of the log, or of the table. Warns of each that ends at an open transaction. */
+/**
+ * The next offset of each partition of the log, or of the table. Warns of each that ends at an open transaction. An
+ * election must not end a verification of an hour.
+ */
 export async function readLogEnds({ kafka, topic, partitions, log }: LogSource, kind?: TopicKind): Promise<Offset[]> {
-  const { ends, openTransactions } = await checkTopic(kafka, { topic, partitions }, kind)
+  const check = () => checkTopic(kafka, { topic, partitions }, kind)
+  const { ends, openTransactions } = await retryForSeconds(check, topic)
   for (const one of openTransactions) log.warn(openTransactionText(topic, one))
   return ends
 }

@@ -96,7 +96,7 @@ export async function* recordsOf(folder: string, file: BackupFile): AsyncGenerat
       next = after(offset)
     }
     count += records.length
-    if (records.length > 0) yield records
+    yield records
   }
   if (count !== file.records) throw damaged(file, `has ${count} records instead of ${file.records}`)
 }
@@ -105,12 +105,15 @@ export async function* recordsOf(folder: string, file: BackupFile): AsyncGenerat
 async function* linesOf(path: string): AsyncGenerator<string[]> {
   // The reader of `decompressed` gets all errors.
   const decompressed = pipeline(createReadStream(path), createGunzip(), () => {})
-  let rest = Buffer.alloc(0)
-  for await (const chunk of decompressed) {
-    const bytes = Buffer.concat([rest, chunk])
-    const end = bytes.lastIndexOf(LINE_END)
-    rest = bytes.subarray(end + 1)
-    yield end === -1 ? [] : bytes.toString('utf8', 0, end).split('\n')
+  // Joined at the end of a line only: to join a long line with each chunk would take hours.
+  const pieces: Buffer[] = []
+  for await (const chunk of decompressed as AsyncIterable<Buffer>) {
+    const end = chunk.lastIndexOf(LINE_END)
+    if (end >= 0)
+      yield Buffer.concat([...pieces.splice(0), chunk.subarray(0, end)])
+        .toString()
+        .split('\n')
+    pieces.push(chunk.subarray(end + 1))
   }
 }
 

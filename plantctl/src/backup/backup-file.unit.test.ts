@@ -3,14 +3,14 @@ import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
-import { createFileWriter } from './backup-file.ts'
-import { type Manifest, readManifest, writeManifest } from './manifest.ts'
+import { createFileWriter, recordsOf } from './backup-file.ts'
+import { type BackupFile, type Manifest, readManifest, writeManifest } from './manifest.ts'
 
 const P = 0 as Partition
 const MEGABYTE = 1_048_576
-const recordAt = (offset: number): RawRecord => ({
+const recordAt = (offset: number, megabytes = 1): RawRecord => ({
   ...{ offset: offset as Offset, timestamp: '0', key: null, headers: [] },
-  value: Buffer.alloc(MEGABYTE, 'x'),
+  value: Buffer.alloc(megabytes * MEGABYTE, 'x'),
 })
 
 it('only a file below the limit is small', async () => {
@@ -21,6 +21,16 @@ it('only a file below the limit is small', async () => {
     [64, undefined],
     [70, true],
   ])
+})
+
+it('a record of 60 MiB is read among others', async () => {
+  const folder = temporaryFolder()
+  const writer = createFileWriter(folder, P, FIRST, async () => {})
+  const records = [recordAt(0), recordAt(1, 60), recordAt(2)]
+  await writer.add(records)
+  const [file] = await writer.finish(3 as Offset)
+  const read = (await Array.fromAsync(recordsOf(folder, file as BackupFile))).flat()
+  expect(read.map(({ value }, n) => value?.equals(records[n]?.value as Buffer))).toEqual([true, true, true])
 })
 
 it('a run that another one has replaced gives no file its name', async () => {

@@ -8,6 +8,7 @@ import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import { PROGRAMS, type Program, type Right, rightsOf } from '@plant-store/shared/event-log/rights.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
+import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { deleteTopic } from '../support/backups.ts'
@@ -203,6 +204,21 @@ describe('a log with the offsets of a group', () => {
       const backUpRefused = async () => expect(await backUp(folder), name).toMatchObject(expected)
       await without('backup', right, () => eventually(backUpRefused))
     }
+  })
+
+  it('is backed up by a user that may describe the cluster, but not all groups', async () => {
+    const { AclResourceTypes, AclOperationTypes, AclPermissionTypes, ResourcePatternTypes } = kafkajs
+    const acl = {
+      ...{ resourceType: AclResourceTypes.CLUSTER, resourceName: 'kafka-cluster', principal: 'User:backup', host: '*' },
+      ...{ resourcePatternType: ResourcePatternTypes.LITERAL, permissionType: AclPermissionTypes.ALLOW },
+      operation: AclOperationTypes.DESCRIBE,
+    }
+    await withAdmin(store.kafka, (admin) => admin.createAcls({ acl: [acl] }))
+    const right = each('backup').find(([name]) => name === 'Describe on group *')?.[1] as Right
+    const expected = { ...refused('Describe on group *'), code: 0 }
+    const backUpPartly = async () => expect(await backUp(temporaryFolder())).toMatchObject(expected)
+    await without('backup', right, () => eventually(backUpPartly))
+    await withAdmin(store.kafka, (admin) => admin.deleteAcls({ filters: [acl] }))
   })
 
   it('is restored with exactly these rights', MANY_RESTORES, async () => {

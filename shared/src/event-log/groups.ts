@@ -4,7 +4,7 @@ import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { type LogPosition, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError, resultOf } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
-import { Refused, refusalOf } from './broker-errors.ts'
+import { isOfType, Refused, refusalOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
 import { undecodableOf } from './undecodable.ts'
 
@@ -87,19 +87,20 @@ async function fetchGroupOffsets(admin: Admin, groupId: string, topic: string): 
 export async function readOffsetsOfAllGroups(kafka: Kafka, topic: string) {
   return withAdmin(kafka, async (admin) => {
     const groups = new Map<string, GroupOffsets>()
-    // No group has this name: only the right on all groups includes it.
-    const areAll = await fetchGroupOffsets(admin, randomUUID(), topic).then(
-      () => true,
-      (error: unknown) => {
-        if (refusalOf(error, { topic }) === undefined) throw error
-        return false
-      },
-    )
-    const { groups: listed } = await admin.listGroups()
-    for (const groupId of listed.map(({ groupId }) => groupId).sort()) {
-      const offsets = await fetchGroupOffsets(admin, groupId, topic)
-      if (offsets.size > 0) groups.set(groupId, offsets)
+    let areAll = true
+    const add = async (groupId: string) => {
+      const offsets = await fetchGroupOffsets(admin, groupId, topic).catch((error: unknown) => {
+        if (!isOfType(error, 'GROUP_AUTHORIZATION_FAILED')) throw error
+        areAll = false
+        return undefined
+      })
+      if (offsets?.size) groups.set(groupId, offsets)
     }
+    // No group has this name: only the right on all groups includes it.
+    await add(randomUUID())
+    const { groups: listed } = await admin.listGroups()
+    // Also the names of groups that it may not describe, for a user that may describe the cluster.
+    for (const groupId of listed.map(({ groupId }) => groupId).sort()) await add(groupId)
     return { groups, areAll }
   })
 }

@@ -370,6 +370,8 @@ it('a backup that is older than the read model is restored into another topic on
   await deleteTopic(topic)
   const older = failing(/the read model has offset 200 of partition 0/)
   expect(await plantctl('restore', '--from', folder)).toMatchObject(older)
+  const moved = await plantctl('restore', '--from', folder, '--topic', topic.topic, '--partitions', '2')
+  expect(moved).toMatchObject(failing(/the backup is of this topic, name another one/, 2))
   await expect(readConfiguration(topic.kafka, topic.topic)).resolves.toBeUndefined()
   const other = { topic: `plants-${randomUUID()}`, partitions: 2 }
   const options = ['--topic', other.topic, '--partitions', '2']

@@ -63,6 +63,11 @@ export const restore: Command = {
     const { signal } = context
     if (partitions === manifest.partitions.length)
       throw new UsageError(`--partitions ${partitions}: the backup has as many, restore it without this option`)
+    // What has read the former topic would continue at positions that have moved.
+    if (partitions !== undefined && named === manifest.topic)
+      throw new UsageError(
+        `--topic ${named}: the backup is of this topic, name another one for another number of partitions`,
+      )
     const target = { topic: named, partitions: partitions ?? manifest.partitions.length }
     const topic = await withTarget(context, target, async (store) => {
       if (partitions === undefined) await assertNotAhead(store, manifest, signal)

@@ -1,4 +1,4 @@
-import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
+import type { EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
 import type { Membership } from '../kafka-client/consumer-group.ts'
 import { undecodableIn } from '../kafka-client/fetched-records.ts'
 import type { ExtendedConsumer } from '../kafka-client/kafkajs.ts'
@@ -60,7 +60,6 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
   }
 
 type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
-type BatchStart = ConsumerStartBatchProcessEvent['payload']
 
 const [SESSION_TIMEOUT_MS, HEARTBEAT_MS] = [6_000, 2_000]
 /** The time that the group waits for members to join again. With kafkajs's default a close may take a minute. */
@@ -162,20 +161,11 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     }
   }
 
-  /**
-   * kafkajs skips a fetch of only control, aborted or compacted records itself; an event is the only sign of it. Where
-   * Kafka has compacted the end of a batch, `firstOffset` is null, and `lastOffset` is the fetch's.
-   */
-  function deliverEmpty({ partition, firstOffset, lastOffset, highWatermark }: BatchStart): void {
-    const requested = offsetOf(firstOffset ?? lastOffset)
-    const [last, end] = [offsetOf(lastOffset), offsetOf(highWatermark)]
-    void cursors.deliver(partition as Partition, () => ({ requested, last, end, records: [] }))
-  }
-
   async function eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch, resolveOffset, isRunning, isStale, heartbeat } = payload
     const partition = batch.partition as Partition
-    const nextFetch = waitAfter && delay(time, waitAfter(batch.messages.length), closing)
+    const { length } = batch.messages
+    const nextFetch = length > 0 && waitAfter ? delay(time, waitAfter(length), closing) : undefined
     const delivered = cursors.deliver(partition, () =>
       isRunning() && !isStale() ? deliveryOf(batch as Batch, partition) : undefined,
     )
@@ -239,7 +229,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     consumer.byTopicId(() => topicId)
     consumer.asMember(membership)
     throttling.watch(consumer)
-    const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
+    const { GROUP_JOIN, REBALANCING, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()
     closing.addEventListener('abort', end)
@@ -257,9 +247,6 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       const others = assigned.filter((partition) => only?.has(partition) === false)
       if (others.length > 0) consumer.pause([{ topic, partitions: others }])
       cursors.assign(assigned.filter((partition) => !others.includes(partition)))
-    })
-    consumer.on(START_BATCH_PROCESS, ({ payload }) => {
-      if (payload.batchSize === 0) deliverEmpty(payload)
     })
     try {
       await consumer.connect()

@@ -68,6 +68,7 @@ export function recordsDecoder(Decoder: DecoderClass, decodeMessageSet: DecodeMe
     const records: DecodedRecord[] = []
     let at = 0
     let decodedBytes = 0
+    let emptyUpTo: string | undefined
     try {
       if (magic > MAGIC) throw new RangeError(`a record batch has the format ${magic}`)
       if (magic < MAGIC) return await decodeMessageSet(new Decoder(bytes), bytes.length)
@@ -79,14 +80,27 @@ export function recordsDecoder(Decoder: DecoderClass, decodeMessageSet: DecodeMe
         if (end > bytes.length) break
         const decoded = await decodeBatch(bytes.subarray(at, end))
         for (const record of decoded) records.push(record)
+        if (end - at === RECORDS_AT) emptyUpTo = lastOffsetOf(bytes.subarray(at, end))
         decodedBytes += decoded[0]?.batchContext.records.length ?? 0
         at = end
       }
     } catch (cause) {
       if (records.length === 0) return [undecodable({ ...headOf(bytes.subarray(at)), cause })]
     }
-    return records
+    return records.length > 0 || emptyUpTo === undefined ? records : [nothingUpTo(emptyUpTo)]
   }
+}
+
+const lastOffsetOf = (batch: Buffer): string =>
+  String(batch.readBigInt64BE(FIRST_OFFSET_AT) + BigInt(batch.readInt32BE(LAST_OFFSET_DELTA_AT)))
+
+/**
+ * Stands for batches without records: Kafka keeps the last one of an idempotent producer when it compacts it. kafkajs
+ * passes no control record on, but the last offset of the fetch.
+ */
+function nothingUpTo(offset: string): DecodedRecord {
+  const marker: Partial<DecodedRecord> = { offset, key: null, value: null, headers: {}, isControlRecord: true }
+  return marker as DecodedRecord
 }
 
 function headOf(batch: Buffer): { offset: string; codec: string } {
@@ -259,6 +273,24 @@ export function headersOf(list: Readonly<HeaderList>): Headers {
   const headers: Headers = {}
   for (const [name, value] of list) addHeader(headers, name.toString(), value)
   return headers
+}
+
+type Batch = { rawMessages: readonly object[] }
+
+/**
+ * kafkajs passes no fetch on that has only control, aborted or compacted records. Here it is one like any other, without
+ * messages.
+ */
+export function batchesWithoutRecords(Original: new (...options: unknown[]) => Batch) {
+  return class extends Original {
+    isEmpty(): boolean {
+      return this.rawMessages.length === 0
+    }
+
+    isEmptyDueToFiltering(): boolean {
+      return false
+    }
+  }
 }
 
 /** A record as kafkajs decodes it, before it drops control records. */

@@ -68,7 +68,9 @@ function fetchedBy(load: typeof kafkajsModule, batches: Buffer): Promise<Decoded
   return load(DECODE_MESSAGES)(new Decoder(Buffer.concat([size, batches])))
 }
 const fetched = (batches: Buffer) => fetchedBy(kafkajsModule, batches)
-const fetchedAsByKafkajs = async (batches: Buffer) => asKafkajs(await fetched(batches))
+/** Without what stands for batches without records. */
+const fetchedAsByKafkajs = async (batches: Buffer) =>
+  asKafkajs(await fetched(batches)).filter(({ batchContext }) => batchContext !== undefined)
 const undecodable = async (batches: Buffer) => {
   const records = await fetched(batches)
   expect(records).toHaveLength(1)
@@ -260,8 +262,13 @@ it('reads a batch of 200,000 records', async () => {
   expect(await fetched(batch)).toHaveLength(many)
 })
 
-it('decompresses nothing in a batch without records', async () => {
-  expect(await fetched(await batchOf([], {}, GZIP))).toEqual([])
+it('reads batches without records as a control record at their end, and decompresses nothing', async () => {
+  const empty = await batchOf([], { firstOffset: 1_000n, lastOffsetDelta: 4 }, GZIP)
+  const next = await batchOf([{ value: one }], { firstOffset: 1_005n })
+  expect(await fetched(Buffer.concat([empty, next.subarray(0, -1)]))).toMatchObject([
+    { offset: '1004', isControlRecord: true },
+  ])
+  expect((await fetched(Buffer.concat([empty, next]))).map(({ offset }) => offset)).toEqual(['1012'])
 })
 
 it('does not take a header name of invalid UTF-8 for the name that the previous record had there', async () => {

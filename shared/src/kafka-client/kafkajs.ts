@@ -7,7 +7,7 @@ import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, monotonicNow, withClosedPools, withFreshVersions } from './connections.ts'
 import { correctedRunners, groupsWithLiveBrokers, type MemberCluster, type Membership } from './consumer-group.ts'
 import { decompressMessage } from './decompress.ts'
-import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
+import { batchesWithoutRecords, keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
 import {
   createLeaderProducer,
@@ -293,6 +293,7 @@ function load(): typeof import('kafkajs') {
   const { correct, load, replace } = modules
   // Each replacement comes before the modules that use it are loaded.
   replace('src/consumer/filterAbortedMessages.js', keepCommitted)
+  correct('src/consumer/batch.js', batchesWithoutRecords)
   correct('src/network/requestQueue/index.js', correctedQueue)
   const Decoder = load('src/protocol/decoder.js')
   Decoder.prototype.readBytes = withoutNegativeLengths(Decoder.prototype.readBytes)

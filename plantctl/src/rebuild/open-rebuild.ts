@@ -3,7 +3,7 @@ import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { createThrowawayGroups, groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { REPLAY_FETCHES } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import { undecodableError } from '@plant-store/shared/event-log/undecodable.ts'
+import { UndecodableError } from '@plant-store/shared/event-log/undecodable.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import type { LogPosition } from '@plant-store/shared/plant/position.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
@@ -28,7 +28,10 @@ export function rebuildStore(
     follow(sink, only) {
       const { groupId, deleteAll } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
       const fetching = { ...REPLAY_FETCHES, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
-      const ending = { haltsWhenRefused: true, onUndecodable: (at: LogPosition) => sink.onHalt(undecodableError(at)) }
+      const ending = {
+        haltsWhenRefused: true,
+        onUndecodable: (at: LogPosition) => sink.onHalt(new UndecodableError(at)),
+      }
       const follower = createFollower({ ...common, ...sink, ...fetching, ...ending, groupId, only })
       return {
         ...follower,

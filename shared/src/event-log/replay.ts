@@ -5,7 +5,7 @@ import { repeat } from '../runtime/retry.ts'
 import { abortable, delay, type Time } from '../runtime/time.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
 import { createThrowawayGroups, groupPrefix } from './groups.ts'
-import { undecodableError } from './undecodable.ts'
+import { UndecodableError } from './undecodable.ts'
 
 /** The range of a partition to read: from after a checkpoint to before `end`. */
 export type Range = { from: Checkpoint; end: Offset }
@@ -84,7 +84,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   const { onAlive } = startWatchdog(time, watching.signal, () => ended.reject(stuck()), isBusy)
 
   function onUndecodable(position: LogPosition): void {
-    if (remaining.has(position.partition)) ended.reject(undecodableError(position))
+    if (remaining.has(position.partition)) ended.reject(new UndecodableError(position))
   }
 
   const follower = createFollower({

@@ -6,8 +6,14 @@ export const undecodableText = ({ partition, offset }: LogPosition): string =>
   `partition ${partition} cannot be read from offset ${offset} on: the batch there is damaged, or has more than 64 MiB. Make ` +
   'another replica the leader, or restore the topic from a backup'
 
-export const undecodableError = (position: LogPosition): PreconditionError =>
-  new PreconditionError(undecodableText(position), 'undecodable-batch')
+export class UndecodableError extends PreconditionError {
+  readonly partition: Partition
+
+  constructor(position: LogPosition) {
+    super(undecodableText(position), 'undecodable-batch')
+    this.partition = position.partition
+  }
+}
 
 const METADATA = /^undecodable batch at (\d{1,15})$/
 

@@ -1,6 +1,7 @@
 import { appendsOf } from '../event-log/append.ts'
 import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Range } from '../event-log/replay.ts'
+import { UndecodableError } from '../event-log/undecodable.ts'
 import { textLengthOf } from '../plant/plant.ts'
 import type { LogRecord, NewRecord } from '../plant/plant-created.ts'
 import { plantStored, type Row, rowHeaders } from '../plant/plant-stored.ts'
@@ -110,7 +111,10 @@ export function createTableWriter(options: TableWriterOptions) {
     catchUps.add(catchingUp)
   }
 
-  /** Never rejects: after a failure, the partitions that are left wait, and their next attempts start together. */
+  /**
+   * Never rejects: after a failure, the partitions that are left wait, and their next attempts start together. After that
+   * of a batch that cannot be decoded, its partition alone waits.
+   */
   async function attempt(some: readonly PartitionState[], work: (left: Left) => Promise<void>): Promise<void> {
     const left: Left = new Map(some.map((state) => [state.partition, state]))
     try {
@@ -122,7 +126,10 @@ export function createTableWriter(options: TableWriterOptions) {
         wake.resolve()
         return onHalt(error)
       }
-      wait([...left.keys()], left, reasonOf(error), error)
+      const concerned = error instanceof UndecodableError ? [error.partition] : [...left.keys()]
+      wait(concerned, left, reasonOf(error), error)
+      // The next cycle attempts the others without it.
+      for (const partition of left.keys()) release(partition, left)
     }
   }
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { createClock, flushPromises } from '../../../tests/simulation/clock.ts'
 import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { UndecodableError } from '../event-log/undecodable.ts'
 import { EntryError } from '../plant/entry.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
@@ -196,6 +197,22 @@ it('counts the partitions that wait, also while their latest rows cannot be read
   led = [P0]
   await pass(10_000)
   expect([writer.waiting(), rows]).toEqual([0, [offsets(10), offsets(10)]])
+})
+
+it('a batch of the table that cannot be decoded delays the rows of its partition alone', async () => {
+  const { writer, follow, pass, rows } = openWriter({
+    async latestRows(partitions) {
+      if (partitions.includes(P0)) throw new UndecodableError({ partition: P0, offset: 7 as Offset })
+      return new Map(partitions.map((partition) => [partition, undefined]))
+    },
+  })
+  follow(9, 9)
+  await pass(10_000)
+  expect(rows).toEqual([[], offsets(10)])
+  expect([writer.waiting(), writer.problems()]).toEqual([
+    1,
+    [expect.stringMatching(/in partition 0: .* from offset 7 on/)],
+  ])
 })
 
 it('a look-up without a reply delays no other partition a second time', async () => {

@@ -1,4 +1,4 @@
-import { createKafka, type Kafka, type Security } from '../event-log/connection.ts'
+import { createKafka, type Kafka, type KafkaLog, type Security } from '../event-log/connection.ts'
 import type { Log } from '../runtime/log.ts'
 import { retry } from '../runtime/retry.ts'
 import { consumerErrorOf } from './plant-consumer-error.ts'
@@ -23,8 +23,11 @@ export async function connectKafka<T>(options: ConnectOptions, request: (kafka: 
   const { brokers, clientId, log, connectWithinMs, signal } = options
   let hasReplied = false
   let hasWarned = false
-  const warn = (details: object, message: string) => log[hasReplied ? 'warn' : 'debug'](details, message)
-  const kafka = createKafka(brokers, clientId, Object.assign(Object.create(log), { warn }), options)
+  const kafkaLog: KafkaLog = {
+    debug: (details, message) => log.debug(details, message),
+    warn: (details, message) => log[hasReplied ? 'warn' : 'debug'](details, message),
+  }
+  const kafka = createKafka(brokers, clientId, kafkaLog, options)
   function onFailure(err: unknown): void {
     if (!hasWarned) log.warn({ err }, `Kafka does not reply at ${brokers.join(', ')}: trying for ${connectWithinMs} ms`)
     hasWarned = true

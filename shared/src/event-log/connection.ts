@@ -1,6 +1,5 @@
 import type { ConsumerConfig, ISocketFactory, Kafka, KafkaConfig, LogEntry } from 'kafkajs'
 import { type ExtendedAdmin, kafkajs } from '../kafka-client/kafkajs.ts'
-import type { Log } from '../runtime/log.ts'
 
 /** The limit of TCP, TLS, the API versions and the login together. */
 const CONNECTION_TIMEOUT_MS = 2_000
@@ -10,6 +9,8 @@ const INITIAL_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
 
 export type { Kafka }
+/** What is logged of kafkajs. */
+export type KafkaLog = Record<'debug' | 'warn', (details: object, message: string) => void>
 
 /** Encryption and authentication of connections, as kafkajs expects them, and the rack that consumers read in. */
 export type Security = {
@@ -23,7 +24,7 @@ export type Security = {
 export function createKafka(
   brokers: readonly string[],
   clientId: string,
-  log: Log,
+  log: KafkaLog,
   { ssl, sasl, socketFactory, rackId }: Security = {},
 ): Kafka {
   const kafka = new kafkajs.Kafka({
@@ -49,7 +50,7 @@ const COORDINATOR_LATER = 'The group coordinator is not available'
 
 // kafkajs logs errors that it then retries, and crashes that its callers here log themselves. So its errors become
 // warnings, and joins and stops go to the debug log.
-function writeEntry(log: Log, { namespace, level, log: details }: LogEntry): void {
+function writeEntry(log: KafkaLog, { namespace, level, log: details }: LogEntry): void {
   const line = `kafka${namespace === '' ? '' : ` ${namespace}`}: ${details.message}`
   const { error, groupId, broker, retryCount } = details
   const context = { error, groupId, broker, retryCount }

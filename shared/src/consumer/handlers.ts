@@ -66,7 +66,8 @@ export function createHandlerCaller(handlers: Handlers, signal: AbortSignal) {
   return async function callHandler(partition: Partition, { events, parked }: Batch): Promise<void> {
     const { offset } = parked ?? (events[0] as PlantCreated)
     try {
-      if (parked === undefined) await waitFor(() => onPlantsCreated(events, { signal }))
+      // A copy: a handler may take the events off its list.
+      if (parked === undefined) await waitFor(() => onPlantsCreated([...events], { signal }))
       else await waitFor(() => onParked?.(parked, { signal }))
     } catch (error) {
       if (signal.aborted) throw error

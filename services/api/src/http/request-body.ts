@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
 import { jsonStructureOf } from '@plant-store/shared/plant/payload.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parse } from 'lossless-json'
@@ -6,6 +7,8 @@ import { HttpError } from './errors.ts'
 
 /** The deepest nesting of objects and arrays: a plant needs one, and the parser is recursive. */
 const MAX_DEPTH = 32
+/** Most chunks of a body that are kept apart: each takes 200 bytes, and a client may send one for each byte. */
+const MAX_CHUNKS = 64
 const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
@@ -19,8 +22,8 @@ const AT_POSITION = / at position (\d+)$/
  */
 export function acceptJsonBodies(app: FastifyInstance, maxBytes: number): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
-    parseJsonBody(body),
+  app.addContentTypeParser('application/json', async (_request: unknown, payload: IncomingMessage) =>
+    parseJsonBody(await readBody(payload, maxBytes)),
   )
 
   app.addHook('preParsing', (request, reply, _payload, done) => {
@@ -52,6 +55,24 @@ function assertReadableBody({ headers, method }: FastifyRequest, maxBytes: numbe
     throw new HttpError('unsupportedMediaType', message)
   }
   if (Number(headers['content-length']) > maxBytes) throw new HttpError('bodyTooLarge')
+}
+
+function readBody(payload: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  let chunks: Buffer[] = []
+  let bytes = 0
+  payload.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    chunks.push(chunk)
+    if (chunks.length === MAX_CHUNKS) chunks = [Buffer.concat(chunks)]
+    if (bytes <= maxBytes) return
+    chunks = []
+    reject(new HttpError('bodyTooLarge'))
+  })
+  payload.on('end', () => resolve(Buffer.concat(chunks)))
+  // The client has left.
+  payload.on('error', () => reject(new HttpError('malformedRequest')))
+  return promise
 }
 
 /** A number in a body that is not an integer of at most 19 digits. The schemas accept it for no field. */

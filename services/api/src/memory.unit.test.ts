@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
+import { readSettings } from '@plant-store/shared/runtime/settings.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { openRaw } from '../../../tests/support/raw-connection.ts'
+import { createApp } from './app.ts'
+import { ApiSettings } from './settings.ts'
+
+/** Each case takes at least twice as much when it is kept. A client can send it again and again, on many connections. */
+const MAX_BYTES = 5_000_000
+
+const head = (line: string, ...fields: string[]) =>
+  `${[`${line} HTTP/1.1`, 'Host: x', 'Authorization: Bearer t', ...fields].join('\r\n')}\r\n\r\n`
+const post = (...fields: string[]) => head('POST /plants', 'Content-Type: application/json', ...fields)
+const CHUNKED = 'Transfer-Encoding: chunked'
+const chunks = (count: number) => '1\r\n \r\n'.repeat(count)
+const waiting = head('GET /plants/1')
+
+setFlagsFromString('--expose-gc')
+const collect: () => void = runInNewContext('gc')
+
+/** An app whose plants are neither found nor created before the end of the test. */
+async function openApp() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { app } = await createApp({
+    log: createLog('api', 'silent'),
+    settings: readSettings(ApiSettings, { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }),
+    partitions: 1,
+    strategies: [async () => ({ caller: 'c', scopes: ['plants:read', 'plants:write'] })],
+    creation: { create: () => promise.then(() => ({ is: 'notWritten' })) },
+    reader: { read: () => promise.then(() => ({ is: 'noSuchPlant' })) },
+    lister: { list: async () => ({ is: 'page', claims: [], shown: new Map() }) },
+  })
+  const sockets: Socket[] = []
+  app.server.on('connection', (socket) => sockets.push(socket))
+  onTestFinished(async () => {
+    resolve()
+    for (const socket of sockets) socket.destroy()
+    await app.close()
+  })
+  return { url: await app.listen({ port: 0, host: '127.0.0.1' }), sockets }
+}
+
+it.each([['a body in many chunks', 1, post(CHUNKED) + chunks(60_000)]])(
+  'is not kept: %s',
+  async (_what, connections, text) => {
+    const { url, sockets } = await openApp()
+    const idle = openRaw(url)
+    idle.write(waiting)
+    await eventually(() => expect(sockets[0]?.bytesRead).toBe(waiting.length))
+    collect()
+    const before = process.memoryUsage()
+    for (let n = 0; n < connections; n++) {
+      const { socket, write } = openRaw(url)
+      await once(socket, 'connect')
+      write(text)
+    }
+    await eventually(() =>
+      expect(sockets.slice(1).map(({ bytesRead }) => bytesRead)).toEqual(Array(connections).fill(text.length)),
+    )
+    await new Promise(setImmediate)
+    collect()
+    const { heapUsed, external } = process.memoryUsage()
+    expect(heapUsed + external - before.heapUsed - before.external).toBeLessThan(MAX_BYTES)
+  },
+)

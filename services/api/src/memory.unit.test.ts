@@ -16,8 +16,10 @@ const MAX_BYTES = 5_000_000
 const head = (line: string, ...fields: string[]) =>
   `${[`${line} HTTP/1.1`, 'Host: x', 'Authorization: Bearer t', ...fields].join('\r\n')}\r\n\r\n`
 const post = (...fields: string[]) => head('POST /plants', 'Content-Type: application/json', ...fields)
+const withBody = (body: string) => post(`Content-Length: ${body.length}`) + body
 const CHUNKED = 'Transfer-Encoding: chunked'
 const chunks = (count: number) => '1\r\n \r\n'.repeat(count)
+const values = `[${'{},'.repeat(20_000)}{}]`
 const waiting = head('GET /plants/1')
 
 setFlagsFromString('--expose-gc')
@@ -45,26 +47,33 @@ async function openApp() {
   return { url: await app.listen({ port: 0, host: '127.0.0.1' }), sockets }
 }
 
-it.each([['a body in many chunks', 1, post(CHUNKED) + chunks(60_000)]])(
-  'is not kept: %s',
-  async (_what, connections, text) => {
-    const { url, sockets } = await openApp()
-    const idle = openRaw(url)
-    idle.write(waiting)
-    await eventually(() => expect(sockets[0]?.bytesRead).toBe(waiting.length))
-    collect()
-    const before = process.memoryUsage()
-    for (let n = 0; n < connections; n++) {
-      const { socket, write } = openRaw(url)
-      await once(socket, 'connect')
-      write(text)
-    }
-    await eventually(() =>
-      expect(sockets.slice(1).map(({ bytesRead }) => bytesRead)).toEqual(Array(connections).fill(text.length)),
-    )
-    await new Promise(setImmediate)
-    collect()
-    const { heapUsed, external } = process.memoryUsage()
-    expect(heapUsed + external - before.heapUsed - before.external).toBeLessThan(MAX_BYTES)
-  },
-)
+it.each([
+  ['a body in many chunks', 1, post(CHUNKED) + chunks(60_000)],
+  ['what a create does not need of its body', 1, withBody(`{"id":1,"name":"n","x":${values}}`).repeat(12)],
+  ['an invalid plant', 1, waiting + withBody(`{"name":"n","x":${values}}`).repeat(12)],
+  [
+    'a body that no operation reads',
+    1,
+    waiting + `${head('GET /plants/1', CHUNKED)}${chunks(6_000)}0\r\n\r\n`.repeat(15),
+  ],
+  ['the body of an unknown path', 1, waiting + `${head('POST /x', CHUNKED)}${chunks(6_000)}0\r\n\r\n`.repeat(15)],
+])('is not kept: %s', async (_what, connections, text) => {
+  const { url, sockets } = await openApp()
+  const idle = openRaw(url)
+  idle.write(waiting)
+  await eventually(() => expect(sockets[0]?.bytesRead).toBe(waiting.length))
+  collect()
+  const before = process.memoryUsage()
+  for (let n = 0; n < connections; n++) {
+    const { socket, write } = openRaw(url)
+    await once(socket, 'connect')
+    write(text)
+  }
+  await eventually(() =>
+    expect(sockets.slice(1).map(({ bytesRead }) => bytesRead)).toEqual(Array(connections).fill(text.length)),
+  )
+  await new Promise(setImmediate)
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  expect(heapUsed + external - before.heapUsed - before.external).toBeLessThan(MAX_BYTES)
+})

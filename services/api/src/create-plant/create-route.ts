@@ -6,6 +6,7 @@ import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { parseTraceparent } from '@plant-store/shared/tracing/traceparent.ts'
 import { TOKEN_HEADER } from '../http/consistency-token.ts'
 import { HttpError } from '../http/errors.ts'
+import { dropBody } from '../http/request-body.ts'
 import type { OperationFacts } from '../openapi/operation.ts'
 import type { PlantCreation } from './create-plant.ts'
 
@@ -62,17 +63,19 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{
       schema: { ...SCHEMA, body: NewPlant },
       config: { scope: 'plants:write', operation: FACTS },
     },
-    async ({ body, caller, headers, span }, reply) => {
+    async (request, reply) => {
+      const { caller, headers, span } = request
       const key = parseIdempotencyKey(headers['idempotency-key'])
-      const content = acceptedOf(body)
-      const plant = { id: body.id, ...content }
+      const content = acceptedOf(request.body)
+      const plant = { id: request.body.id, ...content }
+      dropBody(request)
       const eventId = key === undefined ? (randomUUID() as EventId) : keyedEventId(caller, key, plant)
       const traceparent = parseTraceparent(headers.traceparent)
       const outcome = await creation.create({ plant, eventId, keyed: key !== undefined, traceparent, span })
       if (!('offset' in outcome)) throw new HttpError(outcome.is, undefined, {}, outcome.cause)
       const position = formatPosition(outcome)
       if (outcome.is === 'duplicate') throw new HttpError('duplicateId', undefined, { [TOKEN_HEADER]: position })
-      reply.headers({ [TOKEN_HEADER]: position, location: `/plants/${body.id}` })
+      reply.headers({ [TOKEN_HEADER]: position, location: `/plants/${plant.id}` })
       return content
     },
   )

@@ -1,7 +1,7 @@
 import { exampleBody, PLANT_EXAMPLES } from '@plant-store/shared/plant/plant.ts'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyOf, ERRORS, type Failure, HttpError, headersOf, statusOf } from './errors.ts'
-import { OtherNumber } from './request-body.ts'
+import { dropBody, OtherNumber } from './request-body.ts'
 import { hasEmptyId } from './request-head.ts'
 
 const FAILURES: Record<string, Failure> = {
@@ -18,6 +18,7 @@ const MAX_QUOTED_CHARACTERS = 40
 
 export function sendFailure(reply: FastifyReply, failure: Failure, message?: string): FastifyReply {
   reply.failure = failure
+  dropBody(reply.request)
   return reply
     .code(statusOf(failure))
     .headers(headersOf(failure))

@@ -100,7 +100,10 @@ function originForm(target: string): string {
   return /^https?:\/\//i.test(target) ? target.replace(/^https?:\/\/[^/?]*\/?/i, '/') : target
 }
 
-/** The response to the latest request of a connection that had a readable head; its `req` is the request. */
+/**
+ * The response to the latest request of a connection that had a readable head, until both are complete; its `req` is the
+ * request.
+ */
 export type LatestResponse = (socket: Socket) => ServerResponse | undefined
 
 /**
@@ -120,11 +123,15 @@ export function respondToNodeFailures(server: Server): LatestResponse {
     socket.on('data', () => undefined)
   })
   const unreadable = new WeakSet<Socket>()
-  const latest = new WeakMap<Socket, ServerResponse>()
+  const latest = new WeakMap<Socket, ServerResponse | undefined>()
   const latestOn: LatestResponse = (socket) => latest.get(socket)
   // Prepended, because Fastify's own listener may respond at once.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     latest.set(request.socket, response)
+    response.once('close', () => {
+      // While the connection is idle, thousands of headers would take 200 KB.
+      if (request.complete && latestOn(request.socket) === response) latest.set(request.socket, undefined)
+    })
     // Node drops what follows an Upgrade in the same packet: a client would match later responses to the wrong
     // requests.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
@@ -140,8 +147,8 @@ export function respondToNodeFailures(server: Server): LatestResponse {
   // The connection was idle. A client that does not read would keep its responses in memory permanently; one that waits
   // for a response may continue to wait.
   server.on('timeout', (socket: Socket) => {
-    const response = latestOn(socket)
-    if (response?.writableFinished || socket.writableLength > 0) socket.destroy()
+    const isAnswered = latest.has(socket) && latestOn(socket)?.writableFinished !== false
+    if (isAnswered || socket.writableLength > 0) socket.destroy()
   })
   // Only the checks of the head show whether the body is wanted.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {

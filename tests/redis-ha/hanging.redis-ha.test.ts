@@ -1,7 +1,9 @@
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { RedisSettings } from '@plant-store/shared/read-model/redis-settings.ts'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { startSentinels } from '../../local/stores/redis-sentinels.ts'
 import { quietLog } from '../support/quiet-log.ts'
-import { pause, startRedisProcess } from '../support/redis-processes.ts'
+import { pause, redisProcesses, startRedisProcess } from '../support/redis-processes.ts'
 
 const WAIT_MS = 30_000
 
@@ -26,4 +28,19 @@ it('a Redis that hangs is not reachable, by its address, and no text of the clie
   )
   expect([...problems].sort()).toEqual([notReachable, 'redis: not reachable'].sort())
   for (const failure of failures) expect(failure).toMatch(`Redis at ${redis.REDIS_URL} `)
+})
+
+it('a Redis of another kind than the settings say is named, with the setting to correct', async () => {
+  const { addresses, name, servers, sentinels } = await startSentinels(await redisProcesses())
+  const addressOf = ([server]: readonly { port: number }[]) => `127.0.0.1:${server?.port}`
+  for (const [redis, reason] of [
+    [{ REDIS_URL: `redis://${addressOf(sentinels)}` }, /^REDIS_URL names a sentinel: set REDIS_SENTINELS/],
+    [{ REDIS_SENTINELS: addresses, REDIS_SENTINEL_NAME: `no-${name}` }, /correct it$/],
+    [{ REDIS_SENTINELS: addressOf(servers), REDIS_SENTINEL_NAME: name }, /is no sentinel: set REDIS_URL instead$/],
+    [{ REDIS_CLUSTER_NODES: addressOf(servers) }, /without a cluster: set REDIS_URL instead$/],
+  ] satisfies [RedisSettings, RegExp][]) {
+    const readModel = createReadModel({ redis, topic: 'plants', partitions: 1 }, quietLog)
+    onTestFinished(readModel.close)
+    await expect(readModel.ready().then(readModel.checkServer)).rejects.toThrow(reason)
+  }
 })

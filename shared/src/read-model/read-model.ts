@@ -43,7 +43,7 @@ export function createReadModel(settings: ReadModelSettings, log: Log, patience?
     /** All generations of a partition, for rebuilds and operators. Everything else here uses the live one. */
     generations: withReasons(createGenerations(redis, { topic, partitions })),
 
-    /** Throws a PreconditionError when Redis, or one master of a cluster, is too old or may evict plants. */
+    /** Throws a PreconditionError when Redis, or one master of a cluster, is too old, a sentinel or may evict plants. */
     async checkServer(): Promise<void> {
       const infos = await Promise.all(mastersOf(redis).map((master) => master.info()))
       for (const info of infos) checkServerInfo(info)
@@ -97,6 +97,8 @@ function checkServerInfo(info: string): void {
   if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])) {
     throw new PreconditionError(`Redis ${version} is too old: use ${OLDEST_REDIS.join('.')} or newer`)
   }
+  if (field('redis_mode') === 'sentinel')
+    throw new PreconditionError('REDIS_URL names a sentinel: set REDIS_SENTINELS and REDIS_SENTINEL_NAME instead')
   const policy = field('maxmemory_policy')
   if (policy !== 'noeviction') {
     const evicted = Number(field('evicted_keys'))

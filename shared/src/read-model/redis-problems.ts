@@ -15,8 +15,10 @@ export function createRedisProblems(place: Place, log: Log) {
 
   /** An error of the client or of Redis with a text for people, and with itself as the cause; any other unchanged. */
   function explained(error: unknown): unknown {
-    const text = redisProblemOf(error, place)
-    return text === undefined ? error : new Error(text, { cause: error })
+    // That of a cluster does not say why its last node could not be used.
+    const { lastNodeError = error } = (error ?? {}) as { lastNodeError?: unknown }
+    const text = redisProblemOf(lastNodeError, place)
+    return text === undefined ? lastNodeError : new Error(text, { cause: lastNodeError })
   }
 
   return {
@@ -109,6 +111,7 @@ function refusalOf(message: string, { loginSettings }: Place): string | undefine
 const FIXES = {
   OOM: 'is full (OOM): add memory',
   MISCONF: 'cannot save (MISCONF): free space on its disk',
+  MOVED: 'is a part of a cluster (MOVED): set REDIS_CLUSTER_NODES instead of REDIS_URL',
   NOREPLICAS: 'accepts no writes without its replicas (NOREPLICAS): restore them',
   READONLY: 'is a replica now (READONLY): if it lasts, check where the address leads',
   LOADING: 'is loading its data (LOADING): wait',
@@ -135,6 +138,9 @@ const REFUSALS: readonly [RegExp, (server: string, settings: string, message: st
     /\bDB index\b|SELECT is not allowed/,
     (server) => `${server} does not have this database: correct the number in REDIS_URL`,
   ],
+  [/No such master/, () => 'the sentinels do not know REDIS_SENTINEL_NAME: correct it'],
+  [/unknown command .sentinel/, () => 'REDIS_SENTINELS names a server that is no sentinel: set REDIS_URL instead'],
+  [/cluster support disabled/, () => 'REDIS_CLUSTER_NODES names a server without a cluster: set REDIS_URL instead'],
   [/Unknown RESP type/, () => 'what responds there is not Redis: correct the address'],
   [/\bDENIED\b/, (server) => `${server} is in protected mode (DENIED): give its users passwords, or turn the mode off`],
   [/max number of clients/, (server) => `${server} has no room for more clients: raise its maxclients`],

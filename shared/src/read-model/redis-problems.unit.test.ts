@@ -37,6 +37,18 @@ describe('an error of Redis', () => {
     ['ERR max number of clients reached', /^Redis has no room for more clients: raise its maxclients/],
     ['DENIED Redis is running in protected mode because', /^Redis is in protected mode \(DENIED\): give its users/],
     ['Unknown RESP type 72 "H". Please report this.', /^what responds there is not Redis: correct the address/],
+    [
+      'All sentinels are unreachable. Retrying from scratch after 50ms. Last error: ERR No such master with that name',
+      /^the sentinels do not know REDIS_SENTINEL_NAME: correct it$/,
+    ],
+    [
+      'All sentinels are unreachable. Retrying from scratch after 50ms. Last error: ERR unknown command `sentinel`, with args',
+      /^REDIS_SENTINELS names a server that is no sentinel: set REDIS_URL instead$/,
+    ],
+    [
+      'ERR This instance has cluster support disabled',
+      /^REDIS_CLUSTER_NODES names a server without a cluster: set REDIS_URL instead$/,
+    ],
     ['ERR DB index is out of range', /^Redis does not have this database: correct the number in REDIS_URL/],
     [
       'ERR SELECT is not allowed in cluster mode',
@@ -76,6 +88,7 @@ describe('an error of Redis', () => {
   it.each([
     'OOM',
     'MISCONF',
+    'MOVED',
     'NOREPLICAS',
     'READONLY',
     'LOADING',

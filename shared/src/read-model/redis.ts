@@ -96,11 +96,11 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
     hasReason = true
     redis.disconnect(true)
   }
-  redis.on('error', (error: Error & { lastNodeError?: Error; command?: { name: string } }) => {
+  redis.on('error', (error: Error & { command?: { name: string } }) => {
     // It follows from the end, or the reply of Redis was lost this time.
     if (hasReason && END_OF_CONNECTION.test(error.message)) return
     hasReason = false
-    problems.connectionFailed(error.lastNodeError ?? error)
+    problems.connectionFailed(error)
     // ioredis would continue with database 0.
     if (error.command?.name === 'select') endConnection()
   })

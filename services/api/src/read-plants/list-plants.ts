@@ -15,8 +15,7 @@ import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { PartitionSpan, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
 import type { Cursor } from './cursor.ts'
-import { createReachGate } from './reach-gate.ts'
-import { type NotCovered, type ReadOptions, retryUntilCovered } from './retry-until-covered.ts'
+import { createRetries, type NotCovered, type ReadOptions } from './retry-until-covered.ts'
 
 export type ListPlants = {
   cursor: Cursor
@@ -49,7 +48,7 @@ export function createPlantLister(
   claimIndex: ClaimIndex,
   { limits = LIST_LIMITS, ...options }: ListOptions,
 ) {
-  const gated = createReachGate(readModel, claimIndex, options.time)
+  const retryUntilCovered = createRetries(readModel, claimIndex, options)
 
   async function reachesAll(token: ConsistencyToken): Promise<boolean> {
     if (token.size === 0) return true
@@ -135,10 +134,7 @@ export function createPlantLister(
      * unless it would be empty; `next` is absent only when one pass over all partitions has found no further plants.
      * Resolves within the deadline, or when the attempt in flight at the deadline has ended.
      */
-    list(request: ListPlants): Promise<PlantList> {
-      const attempt = gated(positionsOf(request), () => tryList(request))
-      return retryUntilCovered(attempt, options, claimIndex.needTail)
-    },
+    list: (request: ListPlants): Promise<PlantList> => retryUntilCovered(positionsOf(request), () => tryList(request)),
   }
 }
 

@@ -6,8 +6,7 @@ import { coverageReach, firstClaimOf } from '@plant-store/shared/protocol/covera
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
-import { createReachGate } from './reach-gate.ts'
-import { type NotCovered, type ReadOptions, retryUntilCovered } from './retry-until-covered.ts'
+import { createRetries, type NotCovered, type ReadOptions } from './retry-until-covered.ts'
 
 export type ReadPlant =
   | { is: 'plant'; plant: Plant; partition: Partition; offset: Offset }
@@ -17,7 +16,7 @@ export type ReadPlant =
 export type PlantReader = ReturnType<typeof createPlantReader>
 
 export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, claimIndex: ClaimIndex, options: ReadOptions) {
-  const gated = createReachGate(readModel, claimIndex, options.time)
+  const retryUntilCovered = createRetries(readModel, claimIndex, options)
 
   /** Undefined when the reach is too low for a result. */
   async function tryRead(id: PlantId, token: ConsistencyToken): Promise<ReadPlant | undefined> {
@@ -48,9 +47,7 @@ export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, claimInd
 
   return {
     /** Resolves within the deadline, or when the look-up in flight at the deadline has ended. */
-    read(id: PlantId, token: ConsistencyToken): Promise<ReadPlant> {
-      const attempt = gated(token, () => tryRead(id, token))
-      return retryUntilCovered(attempt, options, claimIndex.needTail)
-    },
+    read: (id: PlantId, token: ConsistencyToken): Promise<ReadPlant> =>
+      retryUntilCovered(token, () => tryRead(id, token)),
   }
 }

@@ -1,6 +1,6 @@
 import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
-import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
+import { NO_PROGRESS_MS, startWatchdog } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic, createTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, BEFORE_FIRST, FIRST } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatDuration } from '@plant-store/shared/runtime/format.ts'
@@ -63,6 +63,7 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
   const table = await openTableIn(store, topic, signal)
   let rows = 0
   let failure: Error | undefined
+  const watching = new AbortController()
   const writer = createTableWriter({
     ...{ ...table, log: store.log, time: systemTime },
     async appendEach(records, channel) {
@@ -78,30 +79,31 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
     writer.follow(checkpoints)
     await withProgress(context, 'writing', async ({ work, onStart }) => {
       onStart(total)
-      let aliveAt = performance.now()
+      const { onAlive } = startWatchdog(systemTime, watching.signal, () => {
+        const why = `no progress for ${NO_PROGRESS_MS / 1_000} s: ${writer.problems().join()}`
+        failure = new RebuildError(`${why}. Run it again to continue`)
+      })
       // Until it is known what the table has.
-      while (writer.lag() === undefined) await wait(aliveAt)
+      while (writer.lag() === undefined) await wait()
       work.before = total - (writer.lag() ?? 0)
       while (work.passed < total) {
         const passed = total - (writer.lag() ?? total)
-        if (passed > work.passed) aliveAt = performance.now()
+        if (passed > work.passed) onAlive()
         work.passed = Math.max(work.passed, passed)
-        if (passed < total) await wait(aliveAt)
+        if (passed < total) await wait()
       }
     })
     return rows
   } finally {
+    watching.abort()
     await writer.close()
     await table.close()
   }
 
-  async function wait(aliveAt: number): Promise<void> {
+  async function wait(): Promise<void> {
     await delay(systemTime, CHECK_EVERY_MS, signal)
     signal.throwIfAborted()
     if (failure !== undefined) throw failure
-    if (performance.now() - aliveAt < NO_PROGRESS_MS) return
-    const why = `no progress for ${NO_PROGRESS_MS / 1_000} s: ${writer.problems().join()}`
-    throw new RebuildError(`${why}. Run it again to continue`)
   }
 }
 

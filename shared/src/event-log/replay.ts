@@ -43,19 +43,22 @@ export const NO_PROGRESS_MS = 60_000
 const WATCH_EVERY_MS = 1_000
 const CHECK_LEADERS_EVERY_MS = 2_000
 
-/** Calls `onStuck` once when it was not busy and `onAlive` was not called for a minute; the signal ends the watch. */
+/**
+ * Calls `onStuck` once when it was not busy and `onAlive` was not called for a minute; the signal ends the watch. Not by
+ * the clock: Ctrl-Z may stop the process for longer.
+ */
 export function startWatchdog(time: Time, signal: AbortSignal, onStuck: () => void, isBusy = () => false) {
-  let aliveAt = time.now()
+  let watchedMs = 0
 
   function onAlive(): void {
-    aliveAt = time.now()
+    watchedMs = 0
   }
 
   async function watch(): Promise<void> {
     while (!signal.aborted) {
       await delay(time, WATCH_EVERY_MS, signal)
-      if (isBusy()) onAlive()
-      if (!signal.aborted && time.now() - aliveAt >= NO_PROGRESS_MS) return onStuck()
+      watchedMs = isBusy() ? 0 : watchedMs + WATCH_EVERY_MS
+      if (!signal.aborted && watchedMs >= NO_PROGRESS_MS) return onStuck()
     }
   }
 

@@ -13,7 +13,8 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/
 /** Parses positions (`3-120,5-7`), an instant in UTC, or `15m` before `now`. Throws a UsageError. */
 export function logPointOf(option: string, text: string, partitions: number, now: number): LogPoint {
   const ms = momentOf(text, now)
-  if (ms !== undefined) return { is: 'moment', ms }
+  // Negative timestamps have a special meaning in Kafka.
+  if (ms !== undefined) return { is: 'moment', ms: Math.max(0, ms) }
   const hasEmptyMember = text.split(',').some((member) => member.trim() === '')
   const positions = hasEmptyMember ? undefined : parseToken(text, partitions)
   if (positions !== undefined) return { is: 'positions', positions }
@@ -40,8 +41,7 @@ export async function offsetsOf(
 
 function momentOf(text: string, now: number): number | undefined {
   const agoMs = durationOf(text)
-  // Negative timestamps have a special meaning in Kafka.
-  if (agoMs !== undefined) return Math.max(0, now - agoMs)
+  if (agoMs !== undefined) return now - agoMs
   if (!INSTANT.test(text)) return undefined
   const ms = Date.parse(text)
   // Date.parse turns 31 February into March, and hour 24 into the next day.

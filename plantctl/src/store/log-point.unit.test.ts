@@ -25,6 +25,13 @@ it('is how long ago', () => {
   )
 })
 
+it('is not before 1970, when no record was written', () => {
+  expect(['1960-01-01T00:00:00Z', '1969-12-31T23:59:59.998Z'].map(pointOf)).toEqual([
+    momentOf('1970-01-01T00:00:00Z'),
+    momentOf('1970-01-01T00:00:00Z'),
+  ])
+})
+
 it('is positions as in a Plants-Position header, the highest of each partition', () => {
   const positions = (...pairs: [number, number][]) => ({
     is: 'positions',

@@ -47,7 +47,7 @@ it('an export that is interrupted ends with its next plants, and leaves nothing 
 
 it('refuses a path that cannot be written before anything is read', async () => {
   const folder = temporaryFolder()
-  for (const file of [join(folder, 'no', 'plants.jsonl'), folder, '']) {
+  for (const file of [join(folder, 'no', 'plants.jsonl'), folder, `${folder}/new/`, '']) {
     await expect(openOutputFile(file)).rejects.toThrow(UsageError)
   }
   expect(readdirSync(folder)).toEqual([])

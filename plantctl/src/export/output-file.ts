@@ -54,7 +54,7 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 async function targetOf(file: string): Promise<{ target: string; mode: number }> {
-  const isNew = file !== '' && (await lstat(file).catch(() => undefined)) === undefined
+  const isNew = file !== '' && !file.endsWith('/') && (await lstat(file).catch(() => undefined)) === undefined
   if (isNew) return { target: file, mode: OWNER_ONLY }
   // Rejects for a link to nothing, such as /dev/stdout when stdout is a pipe.
   const target = await realpath(file).catch(() => '')

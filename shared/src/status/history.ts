@@ -12,6 +12,8 @@ export function createHistory(maxSamples = MAX_SAMPLES) {
   const kept: TimedSample[] = []
   return {
     add(sample: TimedSample): void {
+      // The clock may have been set back.
+      while ((kept.at(-1)?.time ?? -Infinity) >= sample.time) kept.pop()
       kept.push(sample)
       if (kept.length > maxSamples) kept.shift()
     },

@@ -13,3 +13,9 @@ it('keeps the newest samples, and returns those that are newer than a time', () 
     }),
   )
 })
+
+it('forgets the times that are still to come when the clock is set back', () => {
+  const history = createHistory()
+  for (const time of [100, 200, 300, 150]) history.add({ time })
+  expect(history.since(0)).toEqual([{ time: 100 }, { time: 150 }])
+})

@@ -47,10 +47,13 @@ export function createLivePage({ service, version, readiness, log }: Options) {
 
   async function live(query: URLSearchParams): Promise<HttpResponse> {
     const reasons = readiness()
+    const now = Date.now()
+    const since = Number(query.get('since') ?? 0)
     const body = {
-      ...{ service, version, startedAt, now: Date.now(), ready: reasons.length === 0, reasons },
+      ...{ service, version, startedAt, now, ready: reasons.length === 0, reasons },
       status: await statusOf(),
-      samples: history.since(Number(query.get('since') ?? 0)),
+      // Of a later time when the clock was set back.
+      samples: history.since(since > now ? 0 : since),
     }
     return { status: 200, headers: { ...HEADERS, 'content-type': 'application/json' }, body: JSON.stringify(body) }
   }

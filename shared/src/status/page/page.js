@@ -70,7 +70,8 @@ function draw(live) {
   setVerdict(...verdictOf(live))
   document.title = `Plant Store ${service}`
   byId('process').textContent = `Plant Store ${service} ${version}, running for ${duration(now - startedAt)}`
-  samples.push(...live.samples)
+  // The clock of the service may have been set back.
+  samples = [...samples.filter(({ time }) => !(time >= live.samples[0]?.time)), ...live.samples]
   samples = samples.filter(({ time }) => time > samples.at(-1).time - KEPT_MS)
   drawCharts(service)
   const isOld = status.error !== undefined || status.ageMs > LOST_AFTER_MS

@@ -81,11 +81,11 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     '',
   ]),
   rare(70, 'a partition waits for ever for rows that are not known', TABLE_WRITER, [
-    'for (const state of waiting) state.isApart = false',
+    'for (const state of waiting) state.isBusy = false',
     '',
   ]),
   bug('a partition that was caught up is written no longer', TABLE_WRITER, [
-    'left.delete(partition)\n    state.isApart = false',
+    'left.delete(partition)\n    state.isBusy = false',
     'left.delete(partition)',
   ]),
   bug('the last claim of an id gives its row the plant', protocol('plants-table'), [

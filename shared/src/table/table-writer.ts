@@ -27,6 +27,8 @@ type PartitionSpan = Pick<LogSpan, 'records' | 'next'> & { partition: Partition 
 
 type RowRecord = NewRecord & { row: Row }
 
+type Channel = Parameters<TableStores['appendEach']>[1]
+
 type PartitionState = ReturnType<typeof unread>
 
 /** The partitions that an attempt may still write: those that have to wait are deleted. */
@@ -57,11 +59,13 @@ export type TableWriter = ReturnType<typeof createTableWriter>
  * whose rows are not known, or refused, delays no other.
  */
 export function createTableWriter(options: TableWriterOptions) {
-  const { readModel, latestRows, appendEach, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
+  const { readModel, latestRows, appendEach, leaderOf, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
   const sharedHeaders = rowHeaders(options.source)
   const closing = new AbortController()
   const { signal } = closing
-  const catchUps = new Set<Promise<void>>()
+  const attempts = new Set<Promise<void>>()
+  /** The leaders of the partitions that are written from their queues now. */
+  const writtenTo = new Set<number | undefined>()
   let retries = 0
   let states = new Map<Partition, PartitionState>()
   let wake = Promise.withResolvers<void>()
@@ -70,45 +74,66 @@ export function createTableWriter(options: TableWriterOptions) {
     while (!signal.aborted) {
       const nextAt = time.now() + MIN_CYCLE_MS
       wake = Promise.withResolvers()
-      const isIdle = await cycle()
-      if (isIdle) await wake.promise
+      const hasStarted = startWrites()
+      startCatchUp()
+      if (!hasStarted) await wake.promise
       await delay(time, nextAt - time.now(), signal)
     }
-    await Promise.all(catchUps)
+    await Promise.all(attempts)
   }
 
   /**
-   * Writes what is queued. A partition that lacks records before its queue is caught up apart from the cycles, so that
-   * its reading of the log delays no other. Returns whether nothing was queued.
+   * Writes what is queued, for each leader apart: one that does not respond delays the rows of its partitions alone.
+   * Returns whether anything was to write.
    */
-  async function cycle(): Promise<boolean> {
-    const due = [...states.values()].filter(({ isApart }) => !isApart)
-    const queued = due.flatMap(takeQueued)
-    const writing = new Set(queued.map(({ partition }) => partition))
-    await attempt(
-      due.filter(({ partition }) => writing.has(partition)),
-      (left) => write(queued, left),
-    )
-    startCatchUp()
-    return queued.length === 0
+  function startWrites(): boolean {
+    const free = [...states.values()].filter(({ isBusy }) => !isBusy)
+    let hasStarted = false
+    for (const [leader, some] of Map.groupBy(free, ({ partition }) => leaderOf(partition))) {
+      if (writtenTo.has(leader)) continue
+      const queued = some.flatMap(takeQueued)
+      if (queued.length === 0) continue
+      hasStarted = true
+      writtenTo.add(leader)
+      const taken = new Set(queued.map(({ partition }) => partition))
+      const work = async (left: Left) => {
+        await write(queued, left, 'healthy')
+        for (const partition of left.keys()) release(partition, left)
+      }
+      start(
+        some.filter(({ partition }) => taken.has(partition)),
+        work,
+        () => writtenTo.delete(leader),
+      )
+    }
+    return hasStarted
   }
 
-  /** Of partitions that have waited, only some attempts run at a time: each reads with a separate consumer. */
+  /**
+   * Writes partitions that lack records before their queues, apart from the others, so that the reading of the log delays
+   * none. Of partitions that have waited, only some attempts run at a time: each reads with a separate consumer.
+   */
   function startCatchUp(): void {
     const mayRetry = retries < MAX_RETRIES
     const behind = [...states.values()].filter(
-      (state) => !state.isApart && isBehind(state) && (mayRetry || state.waitsFor === undefined),
+      (state) => !state.isBusy && isBehind(state) && (mayRetry || state.waitsFor === undefined),
     )
-    if (behind.length === 0 || signal.aborted) return
+    if (behind.length === 0) return
     const retried = behind.some(({ waitsFor }) => waitsFor !== undefined) ? 1 : 0
-    for (const state of behind) state.isApart = true
     retries += retried
-    const catchingUp = attempt(behind, catchUp).finally(() => {
-      catchUps.delete(catchingUp)
+    start(behind, catchUp, () => {
       retries -= retried
+    })
+  }
+
+  function start(some: readonly PartitionState[], work: (left: Left) => Promise<void>, onEnd: () => void): void {
+    for (const state of some) state.isBusy = true
+    const attempting = attempt(some, work).finally(() => {
+      attempts.delete(attempting)
+      onEnd()
       wake.resolve()
     })
-    catchUps.add(catchingUp)
+    attempts.add(attempting)
   }
 
   /**
@@ -143,7 +168,8 @@ export function createTableWriter(options: TableWriterOptions) {
     const writeRead = async (partition: Partition, records: readonly LogRecord[], next: Checkpoint) => {
       // If it was assigned anew in the meantime, another attempt reads it.
       if (left.get(partition) !== states.get(partition)) left.delete(partition)
-      if (left.has(partition)) await write([{ partition, records, next }], left)
+      // A partition whose replicas do not acknowledge holds up its channel until the append times out.
+      if (left.has(partition)) await write([{ partition, records, next }], left, 'suspect')
       if (after(next.offset) >= (missing.get(partition) as Range).end) release(partition, left)
       if (left.size === 0) ending.abort()
     }
@@ -155,7 +181,7 @@ export function createTableWriter(options: TableWriterOptions) {
     const state = left.get(partition)
     if (state === undefined) return
     left.delete(partition)
-    state.isApart = false
+    state.isBusy = false
     wake.resolve()
   }
 
@@ -208,7 +234,7 @@ export function createTableWriter(options: TableWriterOptions) {
    * Writes the rows of these spans; the spans of a partition are contiguous. A partition is left out from its first
    * unknown row on, because a later row must not be written before it.
    */
-  async function write(spans: readonly PartitionSpan[], left: Left): Promise<void> {
+  async function write(spans: readonly PartitionSpan[], left: Left, channel: Channel): Promise<void> {
     const claims = spans.flatMap((span) => claimsOf(span).map((claim) => ({ partition: span.partition, claim })))
     for (let start = 0; start < claims.length; start += limits.maxLookedUpClaims) {
       const some = claims.slice(start, start + limits.maxLookedUpClaims)
@@ -218,7 +244,7 @@ export function createTableWriter(options: TableWriterOptions) {
       const lookUps = lookUpRows(readModel, asked).map((lookUp, n) =>
         recordsOf((asked[n] as PartitionClaims).partition, lookUp, left),
       )
-      await appendRows((await Promise.all(lookUps)).flat(), left)
+      await appendRows((await Promise.all(lookUps)).flat(), left, channel)
     }
     for (const { partition, next } of spans) {
       const state = left.get(partition)
@@ -253,25 +279,23 @@ export function createTableWriter(options: TableWriterOptions) {
     for (const state of waiting) {
       left.delete(state.partition)
       state.waitsFor = why
-      state.isApart = true
+      state.isBusy = true
       // The log has them. They leave room for the queues of others.
       state.queue = []
       state.queuedBytes = 0
     }
     void delay(time, Math.max(...waiting.map(({ backOff }) => backOff.nextMs())), signal).then(() => {
-      for (const state of waiting) state.isApart = false
+      for (const state of waiting) state.isBusy = false
       wake.resolve()
     })
   }
 
   /** Appends records. A partition that fails waits, without its later records. */
-  async function appendRows(records: readonly RowRecord[], left: Left): Promise<void> {
+  async function appendRows(records: readonly RowRecord[], left: Left, channel: Channel): Promise<void> {
     for (const some of appendsOf(records)) {
       signal.throwIfAborted()
       const sent = some.filter(({ partition }) => left.has(partition))
       if (sent.length === 0) continue
-      // A partition whose replicas do not acknowledge holds up its channel until the append times out.
-      const channel = sent.some(({ partition }) => left.get(partition)?.isApart) ? 'suspect' : 'healthy'
       const failures = await appendEach(sent, channel)
       for (const [why, failed] of Map.groupBy(failures, ([, error]) => reasonOf(error)))
         wait(
@@ -355,8 +379,8 @@ const unread = (partition: Partition, target: Checkpoint) => ({
   queuedBytes: 0,
   /** The reason why its rows are not written; undefined as soon as they are. */
   waitsFor: undefined as string | undefined,
-  /** While it is caught up, and until the next attempt after a failure. */
-  isApart: false,
+  /** While an attempt is under way, and until the next one after a failure. */
+  isBusy: false,
   backOff: createBackOff(RETRY),
 })
 

@@ -30,7 +30,7 @@ type Inputs = {
   /** Called before a look-up in the read model, which fails if this does, and finds the EntryError that it returns. */
   beforeLookUp?: (partition: Partition) => Promise<unknown>
   /** Called before rows get into a partition of the table, which refuses them if this throws. */
-  beforeAppend?: (partition: Partition, channel: Parameters<TableStores['appendEach']>[1]) => void
+  beforeAppend?: (partition: Partition, channel: Parameters<TableStores['appendEach']>[1]) => unknown
   latestRows?: TableStores['latestRows']
   readLog?: TableStores['readLog']
 }
@@ -61,11 +61,13 @@ function openWriter({
         }),
     },
     latestRows,
+    // Each partition has a leader of its own.
+    leaderOf: Number,
     appendEach: async (records, channel) => {
       const failures = new Map<Partition, Error>()
       for (const [partition, some] of Map.groupBy(records, (record) => record.partition)) {
         try {
-          beforeAppend(partition, channel)
+          await beforeAppend(partition, channel)
           rows[partition]?.push(...some.map(({ key }) => Number(String(key))))
         } catch (error) {
           failures.set(partition, error as Error)
@@ -197,6 +199,20 @@ it('counts the partitions that wait, also while their latest rows cannot be read
   led = [P0]
   await pass(10_000)
   expect([writer.waiting(), rows]).toEqual([0, [offsets(10), offsets(10)]])
+})
+
+it('a leader that does not respond delays the rows of its partitions alone', async () => {
+  const { follow, apply, pass, rows } = openWriter({
+    beforeAppend: (partition) => (partition === P0 ? Promise.withResolvers().promise : undefined),
+  })
+  follow(-1, -1)
+  await pass()
+  for (let n = 0; n < 3; n++) {
+    apply(P0, 1)
+    apply(P1, 1)
+    await pass(100)
+  }
+  expect(rows).toEqual([[], offsets(3)])
 })
 
 it('a batch of the table that cannot be decoded delays the rows of its partition alone', async () => {

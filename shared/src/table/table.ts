@@ -28,6 +28,7 @@ export type TableStores = {
   /** Reads the row of each partition that was created last; undefined without rows. Leaves out what has no leader. */
   latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row | undefined>>
   appendEach: Appender['appendEach']
+  leaderOf: Appender['leaderOf']
   /** Reads ranges of the log, as replay.ts does. Leaves out partitions without a leader. */
   readLog(ranges: Ranges, onRecords: OnRecords, signal: AbortSignal): Promise<void>
 }
@@ -39,9 +40,9 @@ export function openTable(
   { tableId }: Pick<StartState, 'tableId'>,
   common: { log: Log; time: Time },
 ): TableStores & { close(): Promise<void> } {
-  const { appendEach, close } = createAppender(kafka, table, tableId)
+  const { appendEach, leaderOf, close } = createAppender(kafka, table, tableId)
   return {
-    ...{ source, readModel, appendEach, close },
+    ...{ source, readModel, appendEach, leaderOf, close },
     latestRows: (wanted, signal) => readKnownLatestRows({ kafka, table, partitions, signal, log: common.log }, wanted),
     readLog: (ranges, onRecords, signal) =>
       replay({

@@ -38,16 +38,29 @@ it('packages are not replaced while a service runs from their folder', async () 
   await service.stop({ graceMs: 0 })
 })
 
-it('packages for development are installed whatever npm omits', async () => {
+/** A package with a tool that the lockfile has, but node_modules lacks. */
+function packageWithTool(kind: 'devDependencies' | 'optionalDependencies', locked: object) {
   const folder = temporaryFolder()
-  const root = { name: 'x', devDependencies: { tool: 'file:tool' } }
+  const root = { name: 'x', [kind]: { tool: 'file:tool' } }
   const tool = { name: 'tool', version: '1.0.0' }
-  const packages = { '': root, 'node_modules/tool': { resolved: 'tool', link: true }, tool: { ...tool, dev: true } }
+  const link = { resolved: 'tool', link: true, ...locked }
+  const packages = { '': root, 'node_modules/tool': link, tool: { ...tool, ...locked } }
   mkdirSync(join(folder, 'tool'))
   writeFileSync(join(folder, 'tool', 'package.json'), JSON.stringify(tool))
   writeFileSync(join(folder, 'package.json'), JSON.stringify(root))
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ name: 'x', lockfileVersion: 3, packages }))
+  return folder
+}
+
+const here = { os: [process.platform], cpu: [process.arch] }
+
+it.each([
+  ['for development', 'devDependencies', { dev: true }],
+  ['for this platform', 'optionalDependencies', { ...here, optional: true }],
+] as const)('packages %s are installed, whatever npm omits', async (_what, kind, locked) => {
+  const folder = packageWithTool(kind, locked)
   vi.stubEnv('NODE_ENV', 'production')
+  vi.stubEnv('npm_config_omit', 'optional')
   onTestFinished(() => void vi.unstubAllEnvs())
   await ensureInstalled({ dev: true, folder })
   expect(existsSync(join(folder, 'node_modules', 'tool', 'package.json'))).toBe(true)

@@ -8,7 +8,7 @@ import { findProcesses } from '../processes/process-identity.ts'
 
 /** For an installation, and for the end of another one. */
 const TIMEOUT_MS = 600_000
-const QUIET = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+const OPTIONS = ['--include=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
 /** Errors of the file system. npm 10.4 and older write ERR! for error. */
 const OF_A_FILE = /code (EACCES|EPERM|EROFS|ENOTDIR|ENOENT|EEXIST|ENOSPC|EDQUOT)$[\s\S]*?npm (?:error|ERR!) path (.+)$/m
 
@@ -20,6 +20,9 @@ type Locked = {
   dev?: boolean
   optional?: boolean
   devOptional?: boolean
+  os?: string[]
+  cpu?: string[]
+  libc?: string[]
 }
 
 /**
@@ -49,12 +52,16 @@ function isInstalled(folder: string, dev: boolean): boolean {
     if (!path.includes('node_modules/')) return true
     if (locked.dev && !dev) return true
     const present = installed[path]
-    // Optional ones are for other platforms, mostly.
-    if (!present) return locked.optional || (locked.devOptional && !dev)
+    // Optional ones are for other platforms, mostly. A container may share the folder with a host of another platform.
+    if (!present) return (locked.optional && !isForHere(locked)) || (locked.devOptional && !dev)
     const isSame = locked.link ? present.resolved === locked.resolved : present.version === locked.version
     return isSame && existsSync(join(folder, path))
   })
 }
+
+/** False also for a package that needs a certain libc: Node does not say which one is here. */
+const isForHere = ({ os, cpu, libc }: Locked) =>
+  libc === undefined && os?.includes(process.platform) && cpu?.includes(process.arch)
 
 /** npm writes node_modules/.package-lock.json when it is done: an interrupted install lacks it. */
 const installedIn = (folder: string) => readLock(folder, 'node_modules/.package-lock.json')
@@ -67,7 +74,7 @@ function readLock(folder: string, path: string): Record<string, Locked> {
 /** Installs packages from the registry into a folder. Throws a Failure that says what to change. */
 async function npm(args: string[], folder: string, onStart: (pid: number) => void): Promise<void> {
   const options = { cwd: folder, timeoutMs: TIMEOUT_MS, onStart }
-  const { code, output, missing } = await runCommand('npm', [...args, ...QUIET], options)
+  const { code, output, missing } = await runCommand('npm', [...args, ...OPTIONS], options)
   if (missing) throw new Failure('npm not found: install Node 24 or newer, npm comes with it.')
   if (code !== 0) throw new Failure(`npm could not install the packages of ${folder}: ${remedyOf(output)}`)
 }

@@ -70,7 +70,7 @@ export function connectTable(
   return {
     source: DEFAULT_SOURCE,
     readModel,
-    leaderOf: () => 0,
+    leaderOf: Number,
 
     async latestRows(wanted) {
       const [found] = await network.call(process, 'reading of the latest rows', [

@@ -63,7 +63,7 @@ export const restore: Command = {
     const { signal } = context
     if (partitions === manifest.partitions.length)
       throw new UsageError(`--partitions ${partitions}: the backup has as many, restore it without this option`)
-    // What has read the former topic would continue at positions that have moved.
+    // Readers of the former topic would continue at positions that have moved.
     if (partitions !== undefined && named === manifest.topic)
       throw new UsageError(
         `--topic ${named}: the backup is of this topic, name another one for another number of partitions`,

@@ -9,7 +9,7 @@ const INITIAL_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
 
 export type { Kafka }
-/** What is logged of kafkajs. */
+/** The log for the lines of kafkajs. */
 export type KafkaLog = Record<'debug' | 'warn', (details: object, message: string) => void>
 
 /** Encryption and authentication of connections, as kafkajs expects them, and the rack that consumers read in. */

@@ -15,7 +15,7 @@ export function createRedisProblems(place: Place, log: Log) {
 
   /** An error of the client or of Redis with a text for people, and with itself as the cause; any other unchanged. */
   function explained(error: unknown): unknown {
-    // That of a cluster does not say why its last node could not be used.
+    // The error of a cluster does not say why its last node could not be used.
     const { lastNodeError = error } = (error ?? {}) as { lastNodeError?: unknown }
     const text = redisProblemOf(lastNodeError, place)
     return text === undefined ? lastNodeError : new Error(text, { cause: lastNodeError })

@@ -52,7 +52,7 @@ export function createLivePage({ service, version, readiness, log }: Options) {
     const body = {
       ...{ service, version, startedAt, now, ready: reasons.length === 0, reasons },
       status: await statusOf(),
-      // Of a later time when the clock was set back.
+      // The page may have samples of a later time, from before the clock was set back.
       samples: history.since(since > now ? 0 : since),
     }
     return { status: 200, headers: { ...HEADERS, 'content-type': 'application/json' }, body: JSON.stringify(body) }

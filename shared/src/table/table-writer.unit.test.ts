@@ -61,7 +61,7 @@ function openWriter({
         }),
     },
     latestRows,
-    // Each partition has a leader of its own.
+    // Each partition has another leader.
     leaderOf: Number,
     appendEach: async (records, channel) => {
       const failures = new Map<Partition, Error>()

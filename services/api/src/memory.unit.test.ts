@@ -63,18 +63,28 @@ it.each([
   const idle = openRaw(url)
   idle.write(waiting)
   await eventually(() => expect(sockets[0]?.bytesRead).toBe(waiting.length))
-  collect()
-  const before = process.memoryUsage()
-  for (let n = 0; n < connections; n++) {
-    const { socket, write } = openRaw(url)
-    await once(socket, 'connect')
-    write(text)
+  async function growth(): Promise<number> {
+    const former = sockets.length
+    const before = usedBytes()
+    for (let n = 0; n < connections; n++) {
+      const { socket, write } = openRaw(url)
+      await once(socket, 'connect')
+      write(text)
+    }
+    await eventually(() =>
+      expect(sockets.slice(former).map(({ bytesRead }) => bytesRead)).toEqual(Array(connections).fill(text.length)),
+    )
+    await new Promise(setImmediate)
+    return usedBytes() - before
   }
-  await eventually(() =>
-    expect(sockets.slice(1).map(({ bytesRead }) => bytesRead)).toEqual(Array(connections).fill(text.length)),
-  )
-  await new Promise(setImmediate)
+
+  // A fault keeps memory each time. Earlier tests of the process may do so once.
+  const growths = [await growth(), await growth(), await growth()]
+  expect(Math.min(...growths)).toBeLessThan(MAX_BYTES)
+})
+
+function usedBytes(): number {
   collect()
   const { heapUsed, external } = process.memoryUsage()
-  expect(heapUsed + external - before.heapUsed - before.external).toBeLessThan(MAX_BYTES)
-})
+  return heapUsed + external
+}

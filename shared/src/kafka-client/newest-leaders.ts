@@ -41,19 +41,16 @@ type Cluster<W, O> = { brokerPool: AskedPool; fetchTopicsOffset(wanted: W): Prom
 export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
   const { brokerPool } = cluster
   const fetchOffsets = cluster.fetchTopicsOffset.bind(cluster)
-  let asked: unknown
+  let asked: Metadata | undefined
   cluster.fetchTopicsOffset = async (wanted) => {
     // Other metadata may arrive meanwhile.
-    for (let { metadata } = brokerPool; metadata !== asked; { metadata } = brokerPool) {
-      if (metadata !== null) await takeNewestLeaders(brokerPool, metadata)
-      asked = metadata
+    while (brokerPool.metadata !== null && brokerPool.metadata !== asked) {
+      const known = brokerPool.metadata
+      await askReplicas(brokerPool, known, (found) => learnLeaders(brokerPool, known, found))
+      asked = known
     }
     return fetchOffsets(wanted)
   }
-}
-
-async function takeNewestLeaders(brokerPool: AskedPool, known: Metadata): Promise<void> {
-  await askReplicas(brokerPool, known, (found) => learnLeaders(brokerPool, known, found))
 }
 
 async function learnLeaders(brokerPool: AskedPool, known: Metadata, found: Metadata): Promise<void> {

@@ -157,8 +157,13 @@ function take(generation: Generation, { offset, claim, parked }: LogRecord): voi
 /** look-up.lua: entries and checkpoint are read atomically. */
 export function lookUpScript(keys: PartitionKeys, ids: readonly PlantId[]): PartitionLookUp {
   const generation = wholeGeneration(keys, keys.live)
-  const entries = ids.map((id) => generation?.plants.get(id))
-  return { checkpoint: generation === undefined ? BEFORE_FIRST : generation.checkpoint.offset, entries }
+  if (generation === undefined) return { checkpoint: BEFORE_FIRST, voids: '', entries: ids.map(() => undefined) }
+  const { checkpoint, fold, voids, plants } = generation
+  return {
+    checkpoint: checkpoint.offset,
+    voids: `${keys.live} ${fold} ${voids}`,
+    entries: ids.map((id) => plants.get(id)),
+  }
 }
 
 /** list.lua: the claims, their total number and the checkpoint are read atomically. */

@@ -206,6 +206,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     window,
     tail,
     needTail,
+    isLogShared: () => isLogShared,
     wait: firstClaims.wait,
     asked: firstClaims.asked,
 

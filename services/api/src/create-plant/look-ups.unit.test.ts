@@ -19,13 +19,17 @@ function openLookUps() {
   const state = { isHung: true }
   const hang = () =>
     new Promise<PartitionLookUp>((_, reject) => void time.after(HUNG_MS, () => reject(new Error('timed out'))))
-  const found = (ids: readonly PlantId[]) => ({ checkpoint: BEFORE_FIRST, entries: ids.map(() => undefined) })
+  const found = (ids: readonly PlantId[]) => ({
+    checkpoint: BEFORE_FIRST,
+    voids: '',
+    entries: ids.map(() => undefined),
+  })
   const lookUps = createLookUps(
     {
       lookUpEach: (requests) =>
         requests.map(({ partition, ids }) => (partition === Q && state.isHung ? hang() : Promise.resolve(found(ids)))),
     },
-    { time, log: quietLog, maxBatchIds: 10, appendEnded: async () => {}, others: () => [] },
+    { time, log: quietLog, maxBatchIds: 10, isLogShared: () => false, appendEnded: async () => {}, others: () => [] },
   )
   let lastId = 0n
   /** Starts a look-up; \`isOver\` and \`isFound\` say how it ended. */

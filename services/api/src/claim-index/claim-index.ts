@@ -206,7 +206,6 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     window,
     tail,
     needTail,
-    isLogShared: () => isLogShared,
     wait: firstClaims.wait,
     asked: firstClaims.asked,
 

@@ -88,8 +88,7 @@ export function createPlantCreation(
   const { source = DEFAULT_SOURCE, wallClock = Date.now } = options
   const sharedHeaders = eventHeaders(source)
   const { maxBatchIds } = limits
-  const { isLogShared, asked: others } = claimIndex
-  const together = { isLogShared, appendEnded: lanes.requestEnded, others }
+  const together = { appendEnded: lanes.requestEnded, others: claimIndex.asked }
   const lookUps = createLookUps(readModel, { time, log, maxBatchIds, ...together })
   /** The attempt for each id that is on its way to the log; other creates of the id wait for it. */
   const owners = new TransientMap<PlantId, Promise<Resolution>>(ID_BUCKETS)

@@ -8,11 +8,9 @@ import type { Deadline } from './deadline.ts'
 
 /**
  * Time between the starts of two round trips, unless a look-up was alone: the next one waits for the end of an append,
- * within these limits. Creates that are looked up together are appended together; fuller batches cost less CPU. While
- * the log is shared, each api has a part of the creates, and takes longer to fill a batch.
+ * within these limits. Creates that are looked up together are appended together; fuller batches cost less CPU.
  */
-const INTERVAL_MS = { min: 4, max: 12 }
-const SHARED_INTERVAL_MS = { min: 8, max: 16 }
+const [MIN_INTERVAL_MS, MAX_INTERVAL_MS] = [4, 12]
 const RETRY_MS = 50
 
 type Waiting = LookUp & { deadline: Deadline; since: number; isFound: boolean }
@@ -31,8 +29,6 @@ export type LookUpOptions = {
   time: Time
   log: Log
   maxBatchIds: number
-  /** True while other apis write much. */
-  isLogShared(): boolean
   /** Resolves when an append ends; at once while none is in flight. */
   appendEnded(): Promise<void>
   /** Up to `max` other look-ups, of such partitions, which share the round trip. They are not repeated here. */
@@ -44,8 +40,7 @@ export type LookUpOptions = {
  * until the read model responds, as it does soon after a failover, or all deadlines have passed. A partition whose last
  * look-up failed has separate round trips: it delays no other.
  */
-export function createLookUps(readModel: EachLookUp, options: LookUpOptions) {
-  const { time, log, maxBatchIds, isLogShared, appendEnded, others } = options
+export function createLookUps(readModel: EachLookUp, { time, log, maxBatchIds, appendEnded, others }: LookUpOptions) {
   const healthy: Queue = { waiting: [], isRunning: false }
   const suspects = new Map<Partition, Queue>()
 
@@ -92,9 +87,8 @@ export function createLookUps(readModel: EachLookUp, options: LookUpOptions) {
   }
 
   async function pause(startedAt: number): Promise<void> {
-    const { min, max } = isLogShared() ? SHARED_INTERVAL_MS : INTERVAL_MS
-    await delay(time, startedAt + min - time.now())
-    await within(startedAt + max - time.now(), appendEnded(), time)
+    await delay(time, startedAt + MIN_INTERVAL_MS - time.now())
+    await within(startedAt + MAX_INTERVAL_MS - time.now(), appendEnded(), time)
   }
 
   function suspect(partition: Partition, error: unknown): void {

@@ -29,7 +29,7 @@ function openLookUps() {
       lookUpEach: (requests) =>
         requests.map(({ partition, ids }) => (partition === Q && state.isHung ? hang() : Promise.resolve(found(ids)))),
     },
-    { time, log: quietLog, maxBatchIds: 10, isLogShared: () => false, appendEnded: async () => {}, others: () => [] },
+    { time, log: quietLog, maxBatchIds: 10, appendEnded: async () => {}, others: () => [] },
   )
   let lastId = 0n
   /** Starts a look-up; \`isOver\` and \`isFound\` say how it ended. */

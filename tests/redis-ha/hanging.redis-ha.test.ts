@@ -1,9 +1,13 @@
+import { createServer } from 'node:net'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { RedisSettings } from '@plant-store/shared/read-model/redis-settings.ts'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { freePort } from '../../local/processes/port.ts'
 import { startSentinels } from '../../local/stores/redis-sentinels.ts'
+import { listen } from '../support/listen.ts'
 import { quietLog } from '../support/quiet-log.ts'
-import { pause, redisProcesses, startRedisProcess } from '../support/redis-processes.ts'
+import { portWithBus } from '../support/redis-cluster-nodes.ts'
+import { openClient, pause, redisProcesses, startRedisProcess } from '../support/redis-processes.ts'
 
 const WAIT_MS = 30_000
 
@@ -43,4 +47,25 @@ it('a Redis of another kind than the settings say is named, with the setting to 
     onTestFinished(readModel.close)
     await expect(readModel.ready().then(readModel.checkServer)).rejects.toThrow(reason)
   }
+})
+
+it.each([
+  ['ends every connection', () => listen(createServer((client) => client.destroy()))],
+  ['nothing listens on', freePort],
+])('a Redis Cluster with a node whose port %s is not ready, and the reason is named', async (_what, openPort) => {
+  const announced = { 'cluster-announce-ip': '127.0.0.1', 'cluster-announce-port': String(await openPort()) }
+  const { port } = await startRedisProcess({ 'cluster-enabled': 'yes', ...announced }, { port: await portWithBus() })
+  await openClient({ port }).cluster('ADDSLOTS', 0)
+  const warn = vi.fn()
+  const redis = { REDIS_CLUSTER_NODES: `127.0.0.1:${port}` }
+  const readModel = createReadModel({ redis, topic: 'plants', partitions: 1 }, { ...quietLog, warn })
+  onTestFinished(readModel.close)
+  const reason = /^redis: the nodes of the Redis Cluster cannot be used: check .*addresses/
+  await vi.waitFor(
+    () => expect(readModel.problems()).toEqual(['redis: not reachable', expect.stringMatching(reason)]),
+    {
+      timeout: WAIT_MS,
+    },
+  )
+  expect(warn.mock.calls).toEqual([[expect.anything(), expect.stringMatching(reason)]])
 })

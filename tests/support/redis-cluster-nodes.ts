@@ -105,7 +105,7 @@ async function formCluster(clients: readonly Redis[], nodes: readonly RunningNod
 }
 
 /** The port of the bus is drawn, because above it are the ports of outgoing connections. */
-async function portWithBus(): Promise<number> {
+export async function portWithBus(): Promise<number> {
   while (true) {
     const port = (await freePort()) - BUS_OFFSET
     // From there on, another caller of freePort may draw it.

@@ -35,9 +35,12 @@ export async function redisProcesses() {
 }
 
 /** A server with these settings, by their names in redis.conf; it ends with the test. */
-export async function startRedisProcess(more: Record<string, string | string[]>): Promise<RedisProcess> {
+export async function startRedisProcess(
+  more: Record<string, string | string[]>,
+  at: { port?: number } = {},
+): Promise<RedisProcess> {
   const { dir, ...processes } = await redisProcesses()
-  return startRedis({ ...processes, dir: join(dir, 'server'), logFile: join(dir, 'server.log'), more })
+  return startRedis({ ...processes, ...at, dir: join(dir, 'server'), logFile: join(dir, 'server.log'), more })
 }
 
 /** A certificate for servers on this machine and their clients; it is removed with the test. */

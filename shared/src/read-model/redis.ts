@@ -39,6 +39,8 @@ const READ_ONLY = /\bREADONLY\b/
 /** In place of the reply to the first command. */
 const REFUSED_CONNECTION = /^-(DENIED|ERR max number of clients)/
 const END_OF_CONNECTION = /\b(?:EPIPE|ECONNRESET)\b|connection (?:is )?close|isn't writeable/i
+const CLUSTER_UNUSABLE =
+  'the nodes of the Redis Cluster cannot be used: check their state (CLUSTER INFO), addresses (CLUSTER NODES) and TLS'
 const RECONNECT_STEP_MS = 50
 const RECONNECT_MAX_MS = 1_000
 
@@ -108,7 +110,7 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
     hasReason = false
     problems.connected()
   })
-  if (redis instanceof Redis) reportSilentEnds(redis, endConnection)
+  reportSilentEnds(redis, endConnection)
   let isClosed = false
   // ioredis gives up when sentinels announce a failover while it connects to the old master.
   redis.on('end', () => {
@@ -152,7 +154,7 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
  * Emits an error when a connection ends before it is ready: ioredis ignores that, and often the reply that Redis sent
  * before. `endConnection` is called after such a reply.
  */
-function reportSilentEnds(redis: Redis, endConnection: () => void): void {
+function reportSilentEnds(redis: RedisClient, endConnection: () => void): void {
   let isPending = false
   const settle = () => {
     isPending = false
@@ -160,6 +162,7 @@ function reportSilentEnds(redis: Redis, endConnection: () => void): void {
   redis.on('ready', settle).on('error', settle)
   redis.on('connect', () => {
     isPending = true
+    if (redis instanceof Cluster) return
     redis.stream.once('data', (reply) => {
       const [, refusal] = REFUSED_CONNECTION.exec(String(reply)) ?? []
       if (refusal === undefined) return
@@ -168,7 +171,7 @@ function reportSilentEnds(redis: Redis, endConnection: () => void): void {
     })
   })
   redis.on('reconnecting', () => {
-    if (isPending) redis.emit('error', new Error('Connection is closed.'))
+    if (isPending) redis.emit('error', new Error(redis instanceof Cluster ? CLUSTER_UNUSABLE : 'Connection is closed.'))
   })
 }
 

@@ -33,6 +33,8 @@ it.each<[string, RegExp]>([
   ['export --at 0-0 --rest empty', /partition 0 of the log ends before offset 0/],
   ['export --at 0-0', /no position for partitions 1-5: add --rest now .* or --rest empty/],
   ['export --at 0-0 --rest later', /--rest later: expected now or empty/],
+  ['export --rest empty', /--rest empty: only for --at with positions, such as --at 3-120/],
+  ['export --at 1d --rest now', /--rest now: only for --at with positions/],
   ['export --at 1d --from-redis', /--from-redis cannot be combined with --at/],
   ['export all', /all/],
 ])('refuses %s, and names what is expected', async (line, message) => {

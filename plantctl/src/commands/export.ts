@@ -47,6 +47,8 @@ export const exportPlants: Command = {
       const point = at === undefined ? undefined : logPointOf('--at', at, store.partitions, now)
       if (point?.is === 'moment' && point.ms > now)
         throw new UsageError(`--at ${at} is in the future: the log can change until then`)
+      if (rest !== undefined && point?.is !== 'positions')
+        throw new UsageError(`--rest ${rest}: only for --at with positions, such as --at 3-120`)
       const ends = await endsAt(store, point, rest)
       await writeExport(store, context, output, async ({ add }) => {
         if (fromRedis) return readPlantsOfReadModel(store, add)

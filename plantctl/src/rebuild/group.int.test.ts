@@ -2,6 +2,7 @@ import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors
 import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
 import { FIRST, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
+import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { expect, it } from 'vitest'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -63,13 +64,18 @@ it('a rebuild with one stuck partition fails, although a finished one still gets
   expect(skippedMs).toBeLessThan(5 * NO_PROGRESS_MS)
 })
 
-it('the pace applies to each reading of the log: to fill, and to verify each other slice', async () => {
+it('the pace applies to each reading of the log: before it fills, and to verify each other slice', async () => {
   const { readModel, read } = await openCorruptible()
   let paced = 0
+  let pacedBeforeFill: number | undefined
+  const fill: Generations['fill'] = (...call) => {
+    pacedBeforeFill ??= paced
+    return readModel.generations.fill(...call)
+  }
   const [result] = await rebuildGroup(
     { group: [P], slices: slicesOf(SLICES) },
     {
-      ...optionsOf(readModel.generations, ({ onRecords }) =>
+      ...optionsOf({ ...readModel.generations, fill }, ({ onRecords }) =>
         onRecords(P, RECORDS, LOG.next, emptyPartition().checkpoint),
       ),
       ...{ readEnds: async () => [END, FIRST], ends: [END, FIRST], readerOfLog: () => read },
@@ -79,5 +85,7 @@ it('the pace applies to each reading of the log: to fill, and to verify each oth
     },
   )
   expect(result).toMatchObject({ is: 'switched' })
+  // A small log is one reading.
+  expect(pacedBeforeFill).toBe(RECORDS.length)
   expect(paced).toBe(SLICES * RECORDS.length)
 })

@@ -167,6 +167,14 @@ describe('the assessment', () => {
     ],
     ['a generation is left over', storeWith({ leftovers: ['old'] }), /leftover generations of partition 3/],
     [
+      'records are parked, of which some were looked at',
+      storeWith({
+        live: stateAt(6, { parked: 4_000, sizes: { plants: 5, order: 5, parked: 4_000 } }),
+        parkedReasons: new Map([[PARKED.badKey, 1_000]]),
+      }),
+      /4,000 records parked: plantctl parked list shows where; at least 1,000 times: its key is not an id/,
+    ],
+    [
       'records are parked',
       storeWith({
         live: stateAt(6, { parked: 3, sizes: { plants: 5, order: 5, parked: 3 } }),

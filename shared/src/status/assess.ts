@@ -159,20 +159,23 @@ function notices({ partitions, readers, warnings, openTransactions, strangeKeys,
       `a rebuild was interrupted while it filled ${formatPartitions(filling)}: plantctl rebuild continues it`,
     withLeftovers.length > 0 &&
       `leftover generations of ${formatPartitions(withLeftovers)}: plantctl rebuild drops them`,
-    parked > 0 && `${formatCount(parked, 'record')} parked: plantctl parked list shows where${reasonTexts(partitions)}`,
+    parked > 0 &&
+      `${formatCount(parked, 'record')} parked: plantctl parked list shows where${reasonTexts(partitions, parked)}`,
     strangeKeys.length > 0 &&
       `${formatNumber(strangeKeys.length)} keys under {${topic}:…} in Redis belong to no generation, such as ${quoted(strangeKeys[0])}`,
     ...warnings,
   )
 }
 
-/** The reasons of the parked records, most frequent first. */
-function reasonTexts(partitions: readonly PartitionStatus[]): string {
+/** The reasons of the parked records, most frequent first. Of many, not all were looked at. */
+function reasonTexts(partitions: readonly PartitionStatus[], parked: number): string {
   const totals = new Map<number, number>()
   for (const { parkedReasons } of partitions)
     for (const [reason, count] of parkedReasons) totals.set(reason, (totals.get(reason) ?? 0) + count)
   const texts = [...totals].sort(([, a], [, b]) => b - a)
-  return texts.map(([reason, count]) => `; ${formatCount(count, 'time')}: ${reasonText(reason)}`).join('')
+  const looked = texts.reduce((sum, [, count]) => sum + count, 0)
+  const least = looked < parked ? 'at least ' : ''
+  return texts.map(([reason, count]) => `; ${least}${formatCount(count, 'time')}: ${reasonText(reason)}`).join('')
 }
 
 /** A key may have any bytes. */

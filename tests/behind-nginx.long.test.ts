@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { Agent } from 'node:https'
 import { join } from 'node:path'
+import { allPartitions, offsetOf } from '@plant-store/shared/plant/position.ts'
+import { formatToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { freePort } from '../local/processes/port.ts'
 import { startProcess } from '../local/processes/process.ts'
 import { send } from './support/client.ts'
 import { findPrograms } from './support/debian-package.ts'
 import { startPatientCreates } from './support/endless-creates.ts'
+import { listen } from './support/listen.ts'
 import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, type RunningApi } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
@@ -61,6 +65,16 @@ it.runIf(programs !== undefined)(
     const preflight = { origin: 'https://a.example', 'access-control-request-method': 'POST' }
     expect((await send(`${url}/plants`, { method: 'OPTIONS', headers: preflight }))?.status).toBe(204)
     expect(await send(`${url}/nothing`, {})).toMatchObject({ status: 404, body: { error: 40400 } })
+  },
+)
+
+it.runIf(programs !== undefined)(
+  'a list of plants of 1,000 partitions comes through the documented nginx',
+  async () => {
+    const token = new Map(allPartitions(1_000).map((partition) => [partition, offsetOf(10_000_000)]))
+    const headers = { 'plants-position': formatToken(token) }
+    const port = await listen(createServer((_request, response) => response.writeHead(200, headers).end()))
+    expect((await send(await startNginx([port, port]), {}))?.status).toBe(200)
   },
 )
 

@@ -59,8 +59,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "'duplicate'",
   ]),
   bug('the acknowledgement decides', CREATE, [
-    'else firstClaim.undecided()\n',
-    "else firstClaim.undecided()\n      if (written.is === 'appended') resolve({ is: 'decided', first: { ...claim, offset: written.offset ?? (0 as Offset) } })\n",
+    'else firstClaim.undecided(written.offset)\n',
+    "else firstClaim.undecided(written.offset)\n      if (written.is === 'appended') resolve({ is: 'decided', first: { ...claim, offset: written.offset ?? (0 as Offset) } })\n",
   ]),
 
   // The table.
@@ -424,9 +424,9 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'failed: (error) => suspect(partition, error),',
     'failed: () => each.found({ entry: undefined, checkpoint: Infinity as Offset }),',
   ]),
-  rare(244, 'the checkpoint of the look-up is forgotten', CREATE, [
-    'partition, checkpoint: absent.checkpoint }',
-    'partition, checkpoint: Infinity as Offset }',
+  rare(244, 'the checkpoint of the look-up is forgotten', FIRST_CLAIMS, [
+    '{ ...awaited, since,',
+    '{ ...awaited, checkpoint: Infinity as Offset, since,',
   ]),
   bug("a keyed create whose event is in the log is 'outcome unknown'", CREATE, [
     "if (absent.is !== 'absent') return absent",

@@ -90,7 +90,7 @@ export function createClients(
     if (outcome.is === 'duplicate' && winner.eventId === eventId) broken('a duplicate though its event won')
     // A duplicate may have the position of a later claim of the id: a reach that includes it includes the winner.
     const named = log.records(winner.partition).find(({ offset }) => offset === outcome.offset)?.claim
-    const isRight = outcome.is === 'created' ? named?.eventId === eventId : named?.id === plant.id
+    const isRight = outcome.is === 'created' ? outcome.offset === winner.offset : named?.id === plant.id
     if (outcome.partition !== winner.partition || !isRight) broken('a position where the plant is not')
     addShown(api, plant.id, outcome)
   }

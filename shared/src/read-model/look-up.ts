@@ -6,11 +6,11 @@ import { callTogether, livePointer, type RedisClient } from './redis.ts'
 import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './state.ts'
 
 /**
- * The entries, in the order of the requested ids, the checkpoint at which they were read, and a text of the void claims
- * up to it: the same in two look-ups only if no void claim is between their checkpoints. An entry that this release
- * cannot read is an EntryError in its place: the other entries of the look-up are valid.
+ * The entries, in the order of the requested ids, the checkpoint at which they were read, and a text of the offsets up to
+ * it that created no plant: the same in two look-ups only if each offset between their checkpoints has created one. An
+ * entry that this release cannot read is an EntryError in its place: the other entries of the look-up are valid.
  */
-export type PartitionLookUp = { checkpoint: Offset; voids: string; entries: (Claim | EntryError | undefined)[] }
+export type PartitionLookUp = { checkpoint: Offset; plantless: string; entries: (Claim | EntryError | undefined)[] }
 
 type LookUpRequest = { partition: Partition; ids: readonly PlantId[] }
 
@@ -28,7 +28,7 @@ export function createLookUp(redis: RedisClient, { topic, partitions }: { topic:
     return replies.map(async (reply, index) => {
       const found: (Buffer | null)[] = await reply
       const entries = (requests[index] as LookUpRequest).ids.map((id, at) => readEntry(id, found[at + 2]))
-      return { checkpoint: offsetOf(String(found[0])), voids: String(found[1]), entries }
+      return { checkpoint: offsetOf(String(found[0])), plantless: String(found[1]), entries }
     })
   }
 

@@ -58,20 +58,25 @@ describe('looking up', () => {
     expect(await readModel.lookUp([])).toEqual([])
   })
 
-  it('returns another text after a void claim, and after no other', async () => {
+  it('returns another text after each offset that created no plant, and after no other', async () => {
     const { readModel } = await openReadModel()
     const first = claimAt(0)
-    const claims = [first, claimAt(1, 8n as PlantId), { ...first, offset: offsetOf(2) }, claimAt(3)]
+    const [void2, repeated3, afterControlRecord] = [
+      claimAt(2),
+      { ...first, offset: offsetOf(3) },
+      claimAt(6, 10n as PlantId),
+    ]
+    const claims = [first, claimAt(1, 8n as PlantId), void2, repeated3, claimAt(4, 9n as PlantId), afterControlRecord]
     const texts = new Set<string>()
     const added = []
     let at = BEFORE_LOG
     for (const claim of claims) {
       at = await add(readModel, P, at, claim)
       const [found] = await readModel.lookUp([{ partition: P, ids: [] }])
-      added.push(!texts.has(found?.voids as string))
-      texts.add(found?.voids as string)
+      added.push(!texts.has(found?.plantless as string))
+      texts.add(found?.plantless as string)
     }
-    expect(added).toEqual([true, false, false, true])
+    expect(added).toEqual([true, false, true, true, false, true])
   })
 
   it('returns an EntryError for an unreadable entry, and the other entries', async () => {
@@ -237,7 +242,7 @@ describe('a Redis that is gone', () => {
     await startOwnRedis({ port })
     await vi.waitFor(() => expect(readModel.isReady()).toBe(true), WAIT_MS)
     expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
-      { checkpoint: BEFORE_FIRST, voids: '', entries: [undefined] },
+      { checkpoint: BEFORE_FIRST, plantless: '', entries: [undefined] },
     ])
     await add(readModel, P, BEFORE_LOG, claimAt(0))
   })
@@ -255,7 +260,7 @@ describe('a Redis that is gone', () => {
       readModel.lookUp([{ partition: P, ids: [ID] }]),
       ...unanswered,
     ])
-    expect(sent).toEqual([{ checkpoint: BEFORE_FIRST, voids: '', entries: [undefined] }])
+    expect(sent).toEqual([{ checkpoint: BEFORE_FIRST, plantless: '', entries: [undefined] }])
     for (const { checkpoint } of queued) expect([0, BEFORE_FIRST]).toContain(checkpoint.offset)
   })
 

@@ -57,9 +57,9 @@ type Waiting = Awaited & {
  * The creates that wait for the first claim of their id, at most one per id. Whichever source is first decides: the
  * window, which reports each of its claims here, or the read model, for the creates that the window does not decide.
  *
- * Each look-up in a partition decides all creates there whose append it has applied, if no void claim was applied since
- * their own look-up: then theirs is none. So one id of each partition is asked for, together with those of new creates,
- * and after 10 ms without such a look-up. After a void claim, the read model is asked for each id.
+ * Each look-up in a partition decides all creates there whose append it has applied, if each offset since their own
+ * look-up has created a plant: then so has theirs. So one id of each partition is asked for, together with those of new
+ * creates, and after 10 ms without such a look-up. After an offset that created none, each id is asked for.
  */
 export function createFirstClaims(options: FirstClaimsOptions) {
   const { readModel, window, time, waits = FIRST_CLAIM_WAITS, onSlow, readModelDecides } = options
@@ -90,7 +90,7 @@ export function createFirstClaims(options: FirstClaimsOptions) {
   function decideApplied(each: Waiting, { applied, unapplied }: Progress): void {
     const { id, eventId, plant, offset } = each
     if (offset === undefined || offset > applied.checkpoint) return
-    if (applied.voids === each.voids) {
+    if (applied.plantless === each.plantless) {
       end(each)
       each.decided({ offset, id, eventId, plant })
     } else {
@@ -135,7 +135,7 @@ export function createFirstClaims(options: FirstClaimsOptions) {
 
   function* candidates() {
     yield* askedFor
-    for (const { unapplied } of progress.values()) yield* unapplied.values().take(1)
+    for (const { unapplied } of progress.values()) if (unapplied.size > 0) yield* unapplied.values().take(1)
   }
 
   function lookUpOf(each: Waiting): LookUp {

@@ -409,7 +409,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'settle(queue, sent, results.get(queue.partition) as AppendResult)',
     'settle(queue, sent, [...results.values()].at(-1) as AppendResult)',
   ]),
-  bug('a void claim does not count', FIRST_CLAIMS, ['applied.plantless === each.plantless', 'true']),
+  bug('a void claim does not count', FIRST_CLAIMS, ['applied.withoutPlant === each.withoutPlant', 'true']),
   bug('an append decides before it is applied', FIRST_CLAIMS, ['|| offset > applied.checkpoint', '']),
   bug('entries in Redis never decide', FIRST_CLAIMS, ['    look(each, entry)\n', '']),
   bug('a missing entry decides', FIRST_CLAIMS, [

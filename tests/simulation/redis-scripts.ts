@@ -157,11 +157,11 @@ function take(generation: Generation, { offset, claim, parked }: LogRecord): voi
 /** look-up.lua: entries and checkpoint are read atomically. */
 export function lookUpScript(keys: PartitionKeys, ids: readonly PlantId[]): PartitionLookUp {
   const generation = wholeGeneration(keys, keys.live)
-  if (generation === undefined) return { checkpoint: BEFORE_FIRST, plantless: '', entries: ids.map(() => undefined) }
+  if (generation === undefined) return { checkpoint: BEFORE_FIRST, withoutPlant: '', entries: ids.map(() => undefined) }
   const { checkpoint, plantCount, plants } = generation
   return {
     checkpoint: checkpoint.offset,
-    plantless: `${keys.live} ${checkpoint.offset - plantCount}`,
+    withoutPlant: `${keys.live} ${checkpoint.offset - plantCount}`,
     entries: ids.map((id) => plants.get(id)),
   }
 }

@@ -4,9 +4,9 @@
   KEYS[1]  pointer to the live generation; read on every call, because a cached pointer could be outdated
   ARGV     the ids
 
-  Returns  {checkpoint ('-1' without a generation), text of the plantless offsets ('' without a generation), then the
-           entry of each id, or nil}. The text has the generation and its number of offsets that created no plant. So
-           it is the same in two calls only if each offset between their checkpoints has created one.
+  Returns  {checkpoint ('-1' without a generation), text of the offsets without a plant ('' without a generation), then
+           the entry of each id, or nil}. The text has the generation and its number of offsets that created no plant.
+           So it is the same in two calls only if each offset between their checkpoints has created one.
 ]]
 local live = redis.call('GET', KEYS[1])
 local at = live and (string.sub(KEYS[1], 1, -5) .. live)

@@ -10,7 +10,7 @@ import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './sta
  * it that created no plant: the same in two look-ups only if each offset between their checkpoints has created one. An
  * entry that this release cannot read is an EntryError in its place: the other entries of the look-up are valid.
  */
-export type PartitionLookUp = { checkpoint: Offset; plantless: string; entries: (Claim | EntryError | undefined)[] }
+export type PartitionLookUp = { checkpoint: Offset; withoutPlant: string; entries: (Claim | EntryError | undefined)[] }
 
 type LookUpRequest = { partition: Partition; ids: readonly PlantId[] }
 
@@ -28,7 +28,7 @@ export function createLookUp(redis: RedisClient, { topic, partitions }: { topic:
     return replies.map(async (reply, index) => {
       const found: (Buffer | null)[] = await reply
       const entries = (requests[index] as LookUpRequest).ids.map((id, at) => readEntry(id, found[at + 2]))
-      return { checkpoint: offsetOf(String(found[0])), plantless: String(found[1]), entries }
+      return { checkpoint: offsetOf(String(found[0])), withoutPlant: String(found[1]), entries }
     })
   }
 

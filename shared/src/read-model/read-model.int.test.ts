@@ -73,8 +73,8 @@ describe('looking up', () => {
     for (const claim of claims) {
       at = await add(readModel, P, at, claim)
       const [found] = await readModel.lookUp([{ partition: P, ids: [] }])
-      added.push(!texts.has(found?.plantless as string))
-      texts.add(found?.plantless as string)
+      added.push(!texts.has(found?.withoutPlant as string))
+      texts.add(found?.withoutPlant as string)
     }
     expect(added).toEqual([true, false, true, true, false, true])
   })
@@ -242,7 +242,7 @@ describe('a Redis that is gone', () => {
     await startOwnRedis({ port })
     await vi.waitFor(() => expect(readModel.isReady()).toBe(true), WAIT_MS)
     expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
-      { checkpoint: BEFORE_FIRST, plantless: '', entries: [undefined] },
+      { checkpoint: BEFORE_FIRST, withoutPlant: '', entries: [undefined] },
     ])
     await add(readModel, P, BEFORE_LOG, claimAt(0))
   })
@@ -260,7 +260,7 @@ describe('a Redis that is gone', () => {
       readModel.lookUp([{ partition: P, ids: [ID] }]),
       ...unanswered,
     ])
-    expect(sent).toEqual([{ checkpoint: BEFORE_FIRST, plantless: '', entries: [undefined] }])
+    expect(sent).toEqual([{ checkpoint: BEFORE_FIRST, withoutPlant: '', entries: [undefined] }])
     for (const { checkpoint } of queued) expect([0, BEFORE_FIRST]).toContain(checkpoint.offset)
   })
 

@@ -167,7 +167,7 @@ function notices({ partitions, readers, warnings, openTransactions, strangeKeys,
   )
 }
 
-/** The reasons of the parked records, most frequent first. Of many, not all were looked at. */
+/** The reasons of the parked records, most frequent first. The status reads only some of many records. */
 function reasonTexts(partitions: readonly PartitionStatus[], parked: number): string {
   const totals = new Map<number, number>()
   for (const { parkedReasons } of partitions)

@@ -23,7 +23,7 @@ let lastId = 0n
 const MANY_OF_OTHERS = 5_000
 const LOOK_UP_MS = FIRST_CLAIM_WAITS.lookUpEveryMs + FIRST_CLAIM_WAITS.checkEveryMs
 /** A create whose look-up was before the first record. */
-const UNAPPLIED = { partition: P, checkpoint: BEFORE_LOG.offset, plantless: 'none' }
+const UNAPPLIED = { partition: P, checkpoint: BEFORE_LOG.offset, withoutPlant: 'none' }
 
 function newClaim(): OwnClaim {
   const { id, name } = newPlant(++lastId)
@@ -36,9 +36,9 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}
   let sink = {} as RecordSink
   let readModelAt: Checkpoint = BEFORE_LOG
   const reloaded: unknown[] = []
-  let plantless = 'none'
+  let withoutPlant = 'none'
   const asked: PlantId[][] = []
-  const applied = () => ({ checkpoint: readModelAt.offset, plantless })
+  const applied = () => ({ checkpoint: readModelAt.offset, withoutPlant })
   const claimIndex = createClaimIndex({
     readModel: {
       meta: async () => ({ checkpoint: readModelAt }) as PartitionMeta,
@@ -81,9 +81,9 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}
     clock.advance(ms)
     await afterCallbacks()
   }
-  function apply(offset: number, text = plantless): void {
+  function apply(offset: number, text = withoutPlant): void {
     readModelAt = checkpointAt(offset)
-    plantless = text
+    withoutPlant = text
   }
   /** Has the read model at this offset at the next reading. */
   async function project(offset: number): Promise<Checkpoint> {

@@ -90,7 +90,7 @@ export function createFirstClaims(options: FirstClaimsOptions) {
   function decideApplied(each: Waiting, { applied, unapplied }: Progress): void {
     const { id, eventId, plant, offset } = each
     if (offset === undefined || offset > applied.checkpoint) return
-    if (applied.plantless === each.plantless) {
+    if (applied.withoutPlant === each.withoutPlant) {
       end(each)
       each.decided({ offset, id, eventId, plant })
     } else {

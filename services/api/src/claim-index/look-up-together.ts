@@ -6,7 +6,7 @@ import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
 /** The part of a partition that the read model has applied at one moment. */
-export type Applied = Pick<PartitionLookUp, 'checkpoint' | 'plantless'>
+export type Applied = Pick<PartitionLookUp, 'checkpoint' | 'withoutPlant'>
 /** The entry of an id at that moment. */
 export type Found = Applied & { entry: Claim | EntryError | undefined }
 
@@ -24,8 +24,8 @@ export async function lookUpTogether(readModel: EachLookUp, lookUps: readonly Lo
   const answered = replies.map((reply, n) => {
     const [, group] = groups[n] as (typeof groups)[number]
     return reply.then(
-      ({ checkpoint, plantless, entries }) => {
-        for (const [at, { found }] of group.entries()) found({ entry: entries[at], checkpoint, plantless })
+      ({ checkpoint, withoutPlant, entries }) => {
+        for (const [at, { found }] of group.entries()) found({ entry: entries[at], checkpoint, withoutPlant })
       },
       (error: unknown) => {
         for (const { failed } of group) failed(error)

@@ -209,14 +209,14 @@ export function createPlantCreation(
     for (let isRepeated = false; ; ) {
       const found = await lookUps.find(partition, id, deadline)
       if (found === undefined) return { is: 'notWritten', cause: lookUps.failure(partition) }
-      const { entry, checkpoint, plantless } = found
+      const { entry, checkpoint, withoutPlant } = found
       if (entry instanceof EntryError) {
         log.warn({ err: entry }, 'an entry of the read model is unreadable; nothing was written for its id')
         return { is: 'notWritten', cause: entry }
       }
       const known = firstClaimOf(id, { entry, checkpoint }, claimIndex.window(partition))
       if (known.is === 'claimed') return { is: 'decided', first: known.first }
-      if (known.is === 'absent') return { is: 'absent', checkpoint, plantless }
+      if (known.is === 'absent') return { is: 'absent', checkpoint, withoutPlant }
       // The window may have moved on since the read model responded; then another look-up shows more.
       if (isRepeated) {
         if (!(await closeGap(partition, deadline))) return { is: 'coverageGap' }

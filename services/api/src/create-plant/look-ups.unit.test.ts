@@ -21,7 +21,7 @@ function openLookUps() {
     new Promise<PartitionLookUp>((_, reject) => void time.after(HUNG_MS, () => reject(new Error('timed out'))))
   const found = (ids: readonly PlantId[]) => ({
     checkpoint: BEFORE_FIRST,
-    plantless: '',
+    withoutPlant: '',
     entries: ids.map(() => undefined),
   })
   const lookUps = createLookUps(

@@ -59,8 +59,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "'duplicate'",
   ]),
   bug('the acknowledgement decides', CREATE, [
-    'else firstClaim.undecided(written.offset)\n',
-    "else firstClaim.undecided(written.offset)\n      if (written.is === 'appended') resolve({ is: 'decided', first: { ...claim, offset: written.offset ?? (0 as Offset) } })\n",
+    'else firstClaim.undecided()\n',
+    "else firstClaim.undecided()\n      if (written.is === 'appended') resolve({ is: 'decided', first: { ...claim, offset: written.offset ?? (0 as Offset) } })\n",
   ]),
 
   // The table.
@@ -409,8 +409,6 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'settle(queue, sent, results.get(queue.partition) as AppendResult)',
     'settle(queue, sent, [...results.values()].at(-1) as AppendResult)',
   ]),
-  bug('a void claim does not count', FIRST_CLAIMS, ['applied.withoutPlant === each.withoutPlant', 'true']),
-  bug('an append decides before it is applied', FIRST_CLAIMS, ['|| offset > applied.checkpoint', '']),
   bug('entries in Redis never decide', FIRST_CLAIMS, ['    look(each, entry)\n', '']),
   bug('a missing entry decides', FIRST_CLAIMS, [
     '    look(each, entry)\n',
@@ -424,9 +422,9 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'failed: (error) => suspect(partition, error),',
     'failed: () => each.found({ entry: undefined, checkpoint: Infinity as Offset }),',
   ]),
-  rare(244, 'the checkpoint of the look-up is forgotten', FIRST_CLAIMS, [
-    '{ ...awaited, since,',
-    '{ ...awaited, checkpoint: Infinity as Offset, since,',
+  rare(244, 'the checkpoint of the look-up is forgotten', CREATE, [
+    'partition, checkpoint: absent.checkpoint }',
+    'partition, checkpoint: Infinity as Offset }',
   ]),
   bug("a keyed create whose event is in the log is 'outcome unknown'", CREATE, [
     "if (absent.is !== 'absent') return absent",

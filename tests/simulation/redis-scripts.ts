@@ -157,13 +157,8 @@ function take(generation: Generation, { offset, claim, parked }: LogRecord): voi
 /** look-up.lua: entries and checkpoint are read atomically. */
 export function lookUpScript(keys: PartitionKeys, ids: readonly PlantId[]): PartitionLookUp {
   const generation = wholeGeneration(keys, keys.live)
-  if (generation === undefined) return { checkpoint: BEFORE_FIRST, withoutPlant: '', entries: ids.map(() => undefined) }
-  const { checkpoint, plantCount, plants } = generation
-  return {
-    checkpoint: checkpoint.offset,
-    withoutPlant: `${keys.live} ${checkpoint.offset - plantCount}`,
-    entries: ids.map((id) => plants.get(id)),
-  }
+  const entries = ids.map((id) => generation?.plants.get(id))
+  return { checkpoint: generation === undefined ? BEFORE_FIRST : generation.checkpoint.offset, entries }
 }
 
 /** list.lua: the claims, their total number and the checkpoint are read atomically. */

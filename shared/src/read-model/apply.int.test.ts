@@ -143,7 +143,7 @@ it.each(['meta', 'plants', 'order'])('without its %s a generation is no fold: a 
   await redis.del(`{${topic}:${P}}:${lost}:${key}`)
   expect(await apply(first.next, batchOf(2, 1n))).toEqual({ is: 'stale', checkpoint: BEFORE_LOG })
   const [found] = await readModel.lookUp([{ partition: P, ids: [1n as PlantId] }])
-  expect(found).toEqual({ checkpoint: BEFORE_FIRST, withoutPlant: '', entries: [undefined] })
+  expect(found).toEqual({ checkpoint: BEFORE_FIRST, entries: [undefined] })
   const [listed] = readModel.listEach([{ partition: P, from: 0, count: 2 }])
   expect(await listed).toEqual({ claims: [], plants: 0, checkpoint: BEFORE_FIRST })
   expect((await readModel.meta(P)).checkpoint).toEqual(BEFORE_LOG)

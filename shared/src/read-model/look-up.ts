@@ -6,11 +6,10 @@ import { callTogether, livePointer, type RedisClient } from './redis.ts'
 import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './state.ts'
 
 /**
- * The entries, in the order of the requested ids, the checkpoint at which they were read, and a text of the offsets up to
- * it that created no plant: the same in two look-ups only if each offset between their checkpoints has created one. An
- * entry that this release cannot read is an EntryError in its place: the other entries of the look-up are valid.
+ * The entries, in the order of the requested ids, and the checkpoint at which they were read. An entry that this
+ * release cannot read is an EntryError in its place: the other entries of the look-up are valid.
  */
-export type PartitionLookUp = { checkpoint: Offset; withoutPlant: string; entries: (Claim | EntryError | undefined)[] }
+export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | EntryError | undefined)[] }
 
 type LookUpRequest = { partition: Partition; ids: readonly PlantId[] }
 
@@ -27,8 +26,8 @@ export function createLookUp(redis: RedisClient, { topic, partitions }: { topic:
     )
     return replies.map(async (reply, index) => {
       const found: (Buffer | null)[] = await reply
-      const entries = (requests[index] as LookUpRequest).ids.map((id, at) => readEntry(id, found[at + 2]))
-      return { checkpoint: offsetOf(String(found[0])), withoutPlant: String(found[1]), entries }
+      const entries = (requests[index] as LookUpRequest).ids.map((id, at) => readEntry(id, found[at + 1]))
+      return { checkpoint: offsetOf(String(found[0])), entries }
     })
   }
 

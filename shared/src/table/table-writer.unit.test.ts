@@ -57,7 +57,7 @@ function openWriter({
         requests.map(async ({ partition, ids }) => {
           const found = await beforeLookUp(partition)
           const entries = ids.map((id) => (found instanceof EntryError ? found : recordAt(Number(id)).claim))
-          return { checkpoint: reached[partition] as Offset, withoutPlant: '', entries }
+          return { checkpoint: reached[partition] as Offset, entries }
         }),
     },
     latestRows,

@@ -33,7 +33,7 @@ function readModelOf(claims: readonly Claim[], checkpoints: readonly Offset[]) {
         emptyPartition(),
         claims.filter(({ offset }) => offset <= checkpoint).map((claim) => ({ offset: claim.offset, claim })),
       )
-      return [{ checkpoint, withoutPlant: '', entries: request?.ids.map((id) => plants.get(id)) ?? [] }]
+      return [{ checkpoint, entries: request?.ids.map((id) => plants.get(id)) ?? [] }]
     },
   }
 }

@@ -12,18 +12,15 @@ import { newPlant, plantWith } from '../../../../tests/support/generated-plants.
 import { noTail } from '../../../../tests/support/no-tail.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createClaimIndex } from './claim-index.ts'
-import { FIRST_CLAIM_WAITS, type OwnClaim } from './first-claims.ts'
+import { FIRST_CLAIM_WAITS } from './first-claims.ts'
 
 const P = 0 as Partition
 const REST_MS = 50
 const READING_MS = 1_000
 const LARGE_BYTES = 1_048_576
 let lastId = 0n
-/** More than others may write in a second while the tail follows. */
-const MANY_OF_OTHERS = 5_000
-const LOOK_UP_MS = FIRST_CLAIM_WAITS.lookUpEveryMs + FIRST_CLAIM_WAITS.checkEveryMs
-/** A create whose look-up was before the first record. */
-const UNAPPLIED = { partition: P, checkpoint: BEFORE_LOG.offset, withoutPlant: 'none' }
+
+type OwnClaim = Omit<Claim, 'offset'>
 
 function newClaim(): OwnClaim {
   const { id, name } = newPlant(++lastId)
@@ -36,15 +33,13 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}
   let sink = {} as RecordSink
   let readModelAt: Checkpoint = BEFORE_LOG
   const reloaded: unknown[] = []
-  let withoutPlant = 'none'
   const asked: PlantId[][] = []
-  const applied = () => ({ checkpoint: readModelAt.offset, withoutPlant })
   const claimIndex = createClaimIndex({
     readModel: {
       meta: async () => ({ checkpoint: readModelAt }) as PartitionMeta,
       lookUpEach(requests) {
         asked.push(requests.flatMap(({ ids }) => ids))
-        return requests.map(async ({ ids }) => ({ ...applied(), entries: ids.map(() => undefined) }))
+        return requests.map(async ({ ids }) => ({ checkpoint: readModelAt.offset, entries: ids.map(() => undefined) }))
       },
     },
     follow(given) {
@@ -81,13 +76,9 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}
     clock.advance(ms)
     await afterCallbacks()
   }
-  function apply(offset: number, text = withoutPlant): void {
-    readModelAt = checkpointAt(offset)
-    withoutPlant = text
-  }
   /** Has the read model at this offset at the next reading. */
   async function project(offset: number): Promise<Checkpoint> {
-    apply(offset)
+    readModelAt = checkpointAt(offset)
     await advance(READING_MS)
     return readModelAt
   }
@@ -106,7 +97,6 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}
     append,
     deliver,
     advance,
-    apply,
     project,
     startRest,
     reloaded,
@@ -121,7 +111,8 @@ it('a create gets its first claim from whichever delivers it', async () => {
   const { append, deliver, wait } = openClaimIndex()
   const [own, others] = [newClaim(), newClaim()]
   const decided: Claim[] = []
-  const waitFor = (claim: typeof own) => wait({ ...claim, ...UNAPPLIED }, (first) => decided.push(first))
+  const waitFor = (claim: typeof own) =>
+    wait({ ...claim, partition: P, checkpoint: BEFORE_LOG.offset }, (first) => decided.push(first))
   waitFor(own)
   append(own, 0)
   expect(decided).toEqual([{ offset: 0, ...own }])
@@ -133,35 +124,14 @@ it('a create gets its first claim from whichever delivers it', async () => {
 it('the read model is asked for creates that wait long in order, less and less often, and for few at a time', async () => {
   const { wait, advance, askedTogether } = openClaimIndex()
   const claims = Array.from({ length: 2_000 }, newClaim)
-  for (const claim of claims) wait({ ...claim, ...UNAPPLIED }, () => expect.unreachable())
+  for (const claim of claims)
+    wait({ ...claim, partition: P, checkpoint: BEFORE_LOG.offset }, () => expect.unreachable())
   for (let ms = 0; ms < 1_000; ms += FIRST_CLAIM_WAITS.checkEveryMs) await advance(FIRST_CLAIM_WAITS.checkEveryMs)
   const asked = askedTogether.flat()
   expect(asked.slice(0, claims.length)).toEqual(claims.map(({ id }) => id))
   expect(asked.length).toBeGreaterThan(10 * claims.length)
   expect(asked.length).toBeLessThan(25 * claims.length)
   expect(Math.max(...askedTogether.map(({ length }) => length))).toBe(FIRST_CLAIM_WAITS.lookUpMaxIds)
-})
-
-it('one look-up decides all creates that are applied, and those after a void claim are looked up', async () => {
-  const { wait, advance, apply, project, askedTogether } = openClaimIndex()
-  await project(MANY_OF_OTHERS)
-  const decided: Claim[] = []
-  const claims = [1, 2, 3, 4].map((n) => {
-    const claim = newClaim()
-    const waiting = wait({ ...claim, ...UNAPPLIED, checkpoint: MANY_OF_OTHERS as Offset }, (first) =>
-      decided.push(first),
-    )
-    waiting.undecided((MANY_OF_OTHERS + n) as Offset)
-    return { ...claim, offset: MANY_OF_OTHERS + n }
-  })
-  apply(MANY_OF_OTHERS + 2)
-  await advance(LOOK_UP_MS)
-  expect([decided, askedTogether]).toEqual([claims.slice(0, 2), [[claims[0]?.id]]])
-  apply(MANY_OF_OTHERS + 4, 'one')
-  await advance(LOOK_UP_MS)
-  await advance(LOOK_UP_MS)
-  expect(decided).toHaveLength(2)
-  expect(new Set(askedTogether.slice(1).flat())).toEqual(new Set(claims.slice(2).map(({ id }) => id)))
 })
 
 it('the tail rests after records of its own', async () => {

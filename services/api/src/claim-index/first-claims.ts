@@ -1,17 +1,15 @@
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
-import { type Applied, type EachLookUp, type Found, type LookUp, lookUpTogether } from './look-up-together.ts'
+import { type EachLookUp, type Found, type LookUp, lookUpTogether } from './look-up-together.ts'
 
-/** The claim of a create; the log gives it its offset. */
-export type OwnClaim = Omit<Claim, 'offset'>
-
-/** A create that waits for the first claim of its id, which is unclaimed in what the read model has applied. */
-export type Awaited = OwnClaim & Applied & { partition: Partition }
+/** A create that waits for the first claim of its id. */
+export type Awaited = { id: PlantId; eventId: EventId; partition: Partition; checkpoint: Offset }
 
 /** The buckets of a map with the ids of creates in flight: about as many as these under the highest load. */
 export const ID_BUCKETS = 2 ** 14
@@ -40,13 +38,8 @@ export type FirstClaimsOptions = {
   readModelDecides(): boolean
 }
 
-/** The part of a partition that is applied, and the creates whose append is acknowledged and not applied yet. */
-type Progress = { applied: Applied; unapplied: Set<Waiting> }
-
 type Waiting = Awaited & {
   since: number
-  /** Known when the append is acknowledged. */
-  offset?: Offset
   /** The time of its next look-up, if the read model is asked for it. */
   lookUpAt: number
   hasEnded: boolean
@@ -55,17 +48,13 @@ type Waiting = Awaited & {
 
 /**
  * The creates that wait for the first claim of their id, at most one per id. Whichever source is first decides: the
- * window, which reports each of its claims here, or the read model, for the creates that the window does not decide.
- *
- * Each look-up in a partition decides all creates there whose append it has applied, if each offset since their own
- * look-up has created a plant: then so has theirs. So one id of each partition is asked for, together with those of new
- * creates, and after 10 ms without such a look-up. After an offset that created none, each id is asked for.
+ * window, which reports each of its claims here, or the read model, which is asked for the creates that the window does
+ * not decide: together with the ids of new creates, and after 10 ms without such a look-up.
  */
 export function createFirstClaims(options: FirstClaimsOptions) {
   const { readModel, window, time, waits = FIRST_CLAIM_WAITS, onSlow, readModelDecides } = options
   const waiting = new TransientMap<PlantId, Waiting>(ID_BUCKETS)
-  const progress = new Map<Partition, Progress>()
-  /** Those whose entry the read model is asked for. */
+  /** Those that the read model is asked for. */
   const askedFor = new Set<Waiting>()
   let isRunning = false
 
@@ -74,29 +63,6 @@ export function createFirstClaims(options: FirstClaimsOptions) {
     each.hasEnded = true
     waiting.delete(each.id)
     askedFor.delete(each)
-    progress.get(each.partition)?.unapplied.delete(each)
-  }
-
-  function seeApplied(partition: Partition, applied: Applied): Progress {
-    const known = progress.get(partition) ?? { applied, unapplied: new Set() }
-    progress.set(partition, known)
-    if (applied.checkpoint > known.applied.checkpoint) {
-      known.applied = applied
-      for (const each of known.unapplied) decideApplied(each, known)
-    }
-    return known
-  }
-
-  function decideApplied(each: Waiting, { applied, unapplied }: Progress): void {
-    const { id, eventId, plant, offset } = each
-    if (offset === undefined || offset > applied.checkpoint) return
-    if (applied.withoutPlant === each.withoutPlant) {
-      end(each)
-      each.decided({ offset, id, eventId, plant })
-    } else {
-      unapplied.delete(each)
-      askedFor.add(each)
-    }
   }
 
   async function run(): Promise<void> {
@@ -126,16 +92,12 @@ export function createFirstClaims(options: FirstClaimsOptions) {
 
   /** The look-ups of up to `max` of the creates that the window does not decide and whose time has come by `until`. */
   function askedUntil(until: number, max: number, isWanted: (partition: Partition) => boolean = () => true): LookUp[] {
-    return candidates()
+    return askedFor
+      .values()
       .filter(({ lookUpAt, partition }) => lookUpAt <= until && isWanted(partition))
       .take(max)
       .map(lookUpOf)
       .toArray()
-  }
-
-  function* candidates() {
-    yield* askedFor
-    for (const { unapplied } of progress.values()) if (unapplied.size > 0) yield* unapplied.values().take(1)
   }
 
   function lookUpOf(each: Waiting): LookUp {
@@ -145,7 +107,6 @@ export function createFirstClaims(options: FirstClaimsOptions) {
       found(found) {
         const now = time.now()
         each.lookUpAt = now + LOOK_UP_AFTER * (now - each.since)
-        seeApplied(each.partition, found)
         answer(each, found)
       },
       failed() {
@@ -172,23 +133,19 @@ export function createFirstClaims(options: FirstClaimsOptions) {
 
   return {
     /**
-     * Calls `decided` with the first claim of an id. Call `undecided` when the record is in the log, at this offset if
-     * it is known, and the window has not decided, and `end` when the claim is no longer waited for.
+     * Calls `decided` with the first claim of an id that is unclaimed up to `checkpoint`. Call `undecided` when the
+     * record is in the log and the window has not decided, and `end` when the claim is no longer waited for.
      */
-    wait(awaited: Awaited, decided: (first: Claim) => void): { undecided(offset?: Offset): void; end(): void } {
+    wait(awaited: Awaited, decided: (first: Claim) => void): { undecided(): void; end(): void } {
       const since = time.now()
-      const each: Waiting = { ...awaited, since, lookUpAt: since, hasEnded: false, decided }
+      const each = { ...awaited, since, lookUpAt: since, hasEnded: false, decided }
       waiting.set(awaited.id, each)
-      const known = seeApplied(awaited.partition, awaited)
       if (!isRunning) void run()
       return {
-        undecided(offset) {
+        undecided: () => {
           if (each.hasEnded || !readModelDecides()) return
           each.lookUpAt = time.now()
-          if (offset === undefined) return void askedFor.add(each)
-          each.offset = offset
-          known.unapplied.add(each)
-          decideApplied(each, known)
+          askedFor.add(each)
         },
         end: () => end(each),
       }

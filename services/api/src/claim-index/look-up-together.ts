@@ -1,14 +1,11 @@
 import type { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import type { Partition } from '@plant-store/shared/plant/position.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
-/** The part of a partition that the read model has applied at one moment. */
-export type Applied = Pick<PartitionLookUp, 'checkpoint' | 'withoutPlant'>
-/** The entry of an id at that moment. */
-export type Found = Applied & { entry: Claim | EntryError | undefined }
+/** The entry of an id, and the read model's checkpoint at that moment. */
+export type Found = { entry: Claim | EntryError | undefined; checkpoint: Offset }
 
 /** `found` or `failed` is called once. */
 export type LookUp = { partition: Partition; id: PlantId; found(found: Found): void; failed(error: unknown): void }
@@ -24,8 +21,8 @@ export async function lookUpTogether(readModel: EachLookUp, lookUps: readonly Lo
   const answered = replies.map((reply, n) => {
     const [, group] = groups[n] as (typeof groups)[number]
     return reply.then(
-      ({ checkpoint, withoutPlant, entries }) => {
-        for (const [at, { found }] of group.entries()) found({ entry: entries[at], checkpoint, withoutPlant })
+      ({ checkpoint, entries }) => {
+        for (const [at, { found }] of group.entries()) found({ entry: entries[at], checkpoint })
       },
       (error: unknown) => {
         for (const { failed } of group) failed(error)

@@ -18,8 +18,8 @@ import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
-import { ID_BUCKETS, type OwnClaim } from '../claim-index/first-claims.ts'
-import type { Applied, EachLookUp } from '../claim-index/look-up-together.ts'
+import { ID_BUCKETS } from '../claim-index/first-claims.ts'
+import type { EachLookUp } from '../claim-index/look-up-together.ts'
 import type { CreateSpan, CreateTracing } from './create-span.ts'
 import { createDeadlines, type Deadline } from './deadline.ts'
 import { createLookUps } from './look-ups.ts'
@@ -39,6 +39,9 @@ export type CreatePlant = {
   /** The span of the request, when it is traced. Then the event carries the context of a separate span instead. */
   span?: Span | undefined
 }
+
+/** The claim of a create; the log gives it its offset. */
+type OwnClaim = Omit<Claim, 'offset'>
 
 export const CREATE_LIMITS = {
   /** Most bytes of the creates in flight. */
@@ -185,13 +188,14 @@ export function createPlantCreation(
     span?.step('wait for verdict')
     const appendedAt = time.now()
     const { promise, resolve } = deadline.withResolvers<Resolution>()
-    const firstClaim = claimIndex.wait({ ...claim, ...absent, partition }, (first) => resolve({ is: 'decided', first }))
+    const awaited = { id: claim.id, eventId: claim.eventId, partition, checkpoint: absent.checkpoint }
+    const firstClaim = claimIndex.wait(awaited, (first) => resolve({ is: 'decided', first }))
     const append = lanes.append(record)
     let by: 'acknowledgement' | 'log' = 'log'
     void append.written.then((written) => {
       if (written.is !== 'appended') resolve(failureOf(written))
       else if (claimIndex.appended(partition, claim, written.offset)) by = 'acknowledgement'
-      else firstClaim.undecided(written.offset)
+      else firstClaim.undecided()
     })
     const resolution = await promise
     firstClaim.end()
@@ -205,18 +209,18 @@ export function createPlantCreation(
     partition: Partition,
     id: PlantId,
     deadline: Deadline,
-  ): Promise<Resolution | ({ is: 'absent' } & Applied)> {
+  ): Promise<Resolution | { is: 'absent'; checkpoint: Offset }> {
     for (let isRepeated = false; ; ) {
       const found = await lookUps.find(partition, id, deadline)
       if (found === undefined) return { is: 'notWritten', cause: lookUps.failure(partition) }
-      const { entry, checkpoint, withoutPlant } = found
+      const { entry, checkpoint } = found
       if (entry instanceof EntryError) {
         log.warn({ err: entry }, 'an entry of the read model is unreadable; nothing was written for its id')
         return { is: 'notWritten', cause: entry }
       }
       const known = firstClaimOf(id, { entry, checkpoint }, claimIndex.window(partition))
       if (known.is === 'claimed') return { is: 'decided', first: known.first }
-      if (known.is === 'absent') return { is: 'absent', checkpoint, withoutPlant }
+      if (known.is === 'absent') return { is: 'absent', checkpoint }
       // The window may have moved on since the read model responded; then another look-up shows more.
       if (isRepeated) {
         if (!(await closeGap(partition, deadline))) return { is: 'coverageGap' }

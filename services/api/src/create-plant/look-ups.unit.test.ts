@@ -19,11 +19,7 @@ function openLookUps() {
   const state = { isHung: true }
   const hang = () =>
     new Promise<PartitionLookUp>((_, reject) => void time.after(HUNG_MS, () => reject(new Error('timed out'))))
-  const found = (ids: readonly PlantId[]) => ({
-    checkpoint: BEFORE_FIRST,
-    withoutPlant: '',
-    entries: ids.map(() => undefined),
-  })
+  const found = (ids: readonly PlantId[]) => ({ checkpoint: BEFORE_FIRST, entries: ids.map(() => undefined) })
   const lookUps = createLookUps(
     {
       lookUpEach: (requests) =>

@@ -61,11 +61,7 @@ it.each([
   const readModel = createReadModel({ redis, topic: 'plants', partitions: 1 }, { ...quietLog, warn })
   onTestFinished(readModel.close)
   const reason = /^redis: the nodes of the Redis Cluster cannot be used: check .*addresses/
-  await vi.waitFor(
-    () => expect(readModel.problems()).toEqual(['redis: not reachable', expect.stringMatching(reason)]),
-    {
-      timeout: WAIT_MS,
-    },
-  )
+  const problems = ['redis: not reachable', expect.stringMatching(reason)]
+  await vi.waitFor(() => expect(readModel.problems()).toEqual(problems), WAIT_MS)
   expect(warn.mock.calls).toEqual([[expect.anything(), expect.stringMatching(reason)]])
 })

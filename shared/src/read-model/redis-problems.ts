@@ -141,6 +141,11 @@ const REFUSALS: readonly [RegExp, (server: string, settings: string, message: st
   [/No such master/, () => 'the sentinels do not know REDIS_SENTINEL_NAME: correct it'],
   [/unknown command .sentinel/, () => 'REDIS_SENTINELS names a server that is no sentinel: set REDIS_URL instead'],
   [/cluster support disabled/, () => 'REDIS_CLUSTER_NODES names a server without a cluster: set REDIS_URL instead'],
+  [
+    /no node of the Redis Cluster is ready/,
+    () =>
+      'the nodes of the Redis Cluster cannot be used: check their state (CLUSTER INFO), addresses (CLUSTER NODES) and TLS',
+  ],
   [/Unknown RESP type/, () => 'what responds there is not Redis: correct the address'],
   [/\bDENIED\b/, (server) => `${server} is in protected mode (DENIED): give its users passwords, or turn the mode off`],
   [/max number of clients/, (server) => `${server} has no room for more clients: raise its maxclients`],

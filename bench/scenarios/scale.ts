@@ -5,20 +5,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { root } from '../../local/places.mjs'
 import { Failure } from '../../local/processes/failure.mjs'
 import { checkRun } from '../contenders/check.ts'
-import { type Load, RATE, runLoad } from '../load/load.ts'
+import { type Load, type LoadOrder, RATE, runLoad } from '../load/load.ts'
 import { CPU, cpuBetween, cpuFigures, LOAD, readCpu } from '../measure/cpu.ts'
 import type { Figures } from '../measure/spread.ts'
 import { loadOf } from '../options.ts'
 import { type Deployment, openPlantStore, type PlantStore } from '../plant-store.ts'
 import { append } from '../replay/append.ts'
 import { ratioOfRows, rowsWhere, tableOf, target, valuesOf } from '../report/table.ts'
-import { inRounds, orderOf } from '../rounds.ts'
+import { inRounds } from '../rounds.ts'
 import type { Scenario } from '../scenario.ts'
-import { brokerWarmUp } from '../stores.ts'
+import { type BenchStores, brokerWarmUp } from '../stores.ts'
 import { OPEN_LOOP_FIGURES, openLoops } from './open-load.ts'
 
 const ONE_API = '1-api'
-/** All others are compared with the first. */
+const [OPEN_LOOP, TAIL] = ['open-loop', 'tail']
+/** The parts of this benchmark. The deployments that create in a closed loop are compared with the first. */
 const DEPLOYMENTS: Record<string, Deployment> = {
   [ONE_API]: { apis: 1 },
   '2-apis': { apis: 2 },
@@ -28,18 +29,21 @@ const DEPLOYMENTS: Record<string, Deployment> = {
   '1-api-2-projectors': { apis: 1, projectors: 2 },
   '1-api-4-projectors': { apis: 1, projectors: 4 },
   '4-apis-4-projectors': { apis: 4, projectors: 4 },
+  [OPEN_LOOP]: { apis: 2 },
+  [TAIL]: { apis: 0, idle: 1 },
 }
-const OPEN_LOOP = 'open-loop'
-const TAIL = 'tail'
 const AGAINST = ' (against)'
 const IDLE = 'idle api'
-const OPEN_LOOP_APIS = 2
 const OPEN_LOOP_RATES = [1_000, 4_000]
-const OPEN_LOOP_ROW = `${OPEN_LOOP_APIS} apis`
+const OPEN_LOOP_ROW = '2 apis'
 const TAIL_ROW = 'an idle api'
 const APPENDED_PER_SECOND = 10_000
 /** As often as an api under load appends. */
 const APPEND_EVERY_MS = 5
+/** Apis notice within two readings of the checkpoints that others write, too. */
+const SETTLE_MS = 3_000
+
+type Part = { part: string; folder: string; suffix: string }
 
 const COSTS = [RATE, CPU, 'api', IDLE, 'projector', 'broker', 'Redis', LOAD, '% of the cores']
 
@@ -56,14 +60,15 @@ export const scale: Scenario = {
   summary: 'several apis and projectors on one machine, also against another checkout',
   file: 'scale',
   help: `creates in a closed loop, with the clients spread over the apis that are not idle; latencies at fixed rates over
-${OPEN_LOOP_APIS} apis (${OPEN_LOOP}); and an api without requests while ${APPENDED_PER_SECOND} events a second are appended (${TAIL}). Half an hour. On few
+2 apis (${OPEN_LOOP}); and an api without requests while ${APPENDED_PER_SECOND} events a second are appended (${TAIL}). Half an hour. On few
 cores, more processes do not create more plants a second: compare the CPU of a create. --against measures the services
-of another checkout in the same rounds.`,
+of another checkout in the same rounds. The services of all parts run all the time, without requests while others are
+measured, and are warmed up in the first round: so a machine whose speed changes affects all alike.`,
   declared: {
     numbers: { rounds: 5, seconds: 4, connections: 256, 'warm-up': 10 },
     quick: { rounds: 3 },
     canBeAgainst: true,
-    parts: [...Object.keys(DEPLOYMENTS), OPEN_LOOP, TAIL],
+    parts: Object.keys(DEPLOYMENTS),
     quickParts: [ONE_API, '1-api-3-idle', '2-apis', '4-apis', OPEN_LOOP, TAIL],
   },
   async run(options, stores) {
@@ -72,18 +77,13 @@ of another checkout in the same rounds.`,
     console.log('  the broker warms up')
     {
       await using store = await openPlantStore(stores)
-      await measureDeployment({ apis: 1 }, store, brokerWarmUp(load))
+      await runLoad({ ...brokerWarmUp(load), ...(await store.deploy({ apis: 1 })) })
     }
-    const parts = options.parts.map((name) => ({ name }))
-    const measured = await inRounds(parts, options.rounds, async ({ name: part }, round) => {
-      const rows: Record<string, Figures> = {}
-      for (const { folder, suffix } of orderOf(checkouts, round)) {
-        await using store = await openPlantStore(stores, { checkout: folder })
-        const measured = await measurePart(part, store, load, round)
-        for (const [row, figures] of Object.entries(measured)) rows[row + suffix] = figures
-      }
-      return rows
-    })
+    await using running = new AsyncDisposableStack()
+    const parts = []
+    for (const part of options.parts)
+      for (const checkout of checkouts) parts.push(running.use(await startPart({ part, ...checkout }, stores, load)))
+    const measured = await inRounds(parts, options.rounds, ({ measure }, round) => measure(round))
     const shape = options.against
       ? { base: (row: string) => row.replace(AGAINST, '') + AGAINST, head: 'of the other' }
       : { base: () => ONE_API, head: `of ${ONE_API}` }
@@ -132,24 +132,33 @@ function checkoutsOf(against: string | undefined) {
 const revisionOf = (folder: string) =>
   spawnSync('git', ['-C', folder, 'describe', '--always', '--dirty'], { encoding: 'utf8' }).stdout?.trim() || 'unknown'
 
-async function measurePart(part: string, store: PlantStore, load: Load, round: number) {
-  if (part === TAIL) return { [TAIL_ROW]: await measureTail(store, load) }
-  if (part !== OPEN_LOOP) return { [part]: await measureDeployment(DEPLOYMENTS[part] as Deployment, store, load) }
-  const order = { ...load, ...(await store.deploy({ apis: OPEN_LOOP_APIS })) }
-  const { loads, rows } = await openLoops(OPEN_LOOP_ROW, order, OPEN_LOOP_RATES, round)
-  await checkRun(store, loads)
-  return rows
+/** Starts the services of a part. Each `measure` loads them for a round; in the first one they are warmed up. */
+async function startPart({ part, folder, suffix }: Part, stores: BenchStores, load: Load) {
+  const store = await openPlantStore(stores, { checkout: folder })
+  const services = await store.deploy(DEPLOYMENTS[part] as Deployment)
+  return {
+    name: part + suffix,
+    async measure(round: number): Promise<Record<string, Figures>> {
+      const order = { ...load, ...services, warmUpMs: round === 0 ? load.warmUpMs : SETTLE_MS }
+      if (part === TAIL) return { [TAIL_ROW + suffix]: await measureTail(store, order) }
+      const from = await store.logEnds()
+      const { loads, rows } = await (part === OPEN_LOOP
+        ? openLoops(OPEN_LOOP_ROW, order, OPEN_LOOP_RATES, round)
+        : closedLoop(part, order))
+      await checkRun({ missing: (ids) => store.missing(ids, from) }, loads)
+      return Object.fromEntries(Object.entries(rows).map(([row, figures]) => [row + suffix, figures]))
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  }
 }
 
-async function measureDeployment(deployment: Deployment, store: PlantStore, load: Load): Promise<Figures> {
-  const measured = await runLoad({ ...load, ...(await store.deploy(deployment)) })
-  await checkRun(store, [measured])
-  return measured.figures
+async function closedLoop(name: string, order: LoadOrder) {
+  const measured = await runLoad(order)
+  return { loads: [measured], rows: { [name]: measured.figures } }
 }
 
 /** The CPU of an api without requests, for each event that others append at a fixed rate. */
-async function measureTail(store: PlantStore, { warmUpMs, measuredMs }: Load): Promise<Figures> {
-  const { processes } = await store.deploy({ apis: 0, idle: 1 })
+async function measureTail(store: PlantStore, { processes, warmUpMs, measuredMs }: LoadOrder): Promise<Figures> {
   await append(store, (APPENDED_PER_SECOND * warmUpMs) / 1_000, paced())
   const [cpu, begin] = [readCpu(processes), performance.now()]
   const events = (APPENDED_PER_SECOND * measuredMs) / 1_000

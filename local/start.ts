@@ -7,7 +7,7 @@ import type { StoreUser } from './launch/launch.ts'
 import { createProgress, type Progress } from './launch/progress.ts'
 import { type Pids, removeRun, writeRun } from './launch/run-file.ts'
 import { stopGraceMs } from './launch/service.ts'
-import { portsOf, readSettings, type Settings, servicesOf, urlsOf } from './launch/settings.ts'
+import { portsOf, readSettings, type Settings, urlsOf } from './launch/settings.ts'
 import { claim } from './launch/started-record.ts'
 import { forget } from './launch/stores.ts'
 import { createSupervisor } from './launch/supervisor.ts'
@@ -15,7 +15,7 @@ import { storedToken } from './launch/token.ts'
 import { describe, Failure, runProgram } from './processes/failure.mjs'
 import { END_SIGNALS } from './processes/foreground.mjs'
 import { isPortFree } from './processes/port.ts'
-import { killLivingGroups, type RunningProcess } from './processes/process.ts'
+import { killLivingGroups, livingProcesses, onEachStart } from './processes/process.ts'
 import { type Containers, killLivingContainers } from './stores/docker.ts'
 
 // `npm start`: Kafka, Redis and both services on this machine. run.ts has installed the packages.
@@ -55,6 +55,7 @@ async function main(args: string[]): Promise<number> {
     await checkPorts(settings)
     if (options.fresh) await forget(settings, progress)
     keepPrivate(localDir)
+    onEachStart(({ name, pid }) => started.add(name, pid))
     return await run(settings, progress, stop, started)
   } finally {
     started.remove()
@@ -84,21 +85,16 @@ type Started = Awaited<ReturnType<typeof claim>>
 async function run(settings: Settings, progress: Progress, stop: AbortSignal, started: Started): Promise<number> {
   const { localDir, topic, partitions, table } = settings
   const token = settings.token ?? storedToken(localDir)
-  const pids: Pids = { launcher: process.pid }
   let publish: (() => void) | undefined
   let containers: Containers | undefined
   const gaveUp = new AbortController()
   const supervisor = createSupervisor({
     say: progress.say,
-    onRunning({ name, pid }) {
-      Object.assign(pids, { [name]: pid })
-      publish?.()
-    },
+    onRunAgain: () => publish?.(),
     onGiveUp: (error) => gaveUp.abort(error),
   })
   const launch = {
     ...{ settings, token, progress, keep: supervisor.keep },
-    onSpawn: ({ name, pid }: RunningProcess) => started.add(name, pid),
     onContainers(found: Containers) {
       containers = found
       started.addContainers(found.project)
@@ -110,7 +106,8 @@ async function run(settings: Settings, progress: Progress, stop: AbortSignal, st
     const settingsFor = (user: StoreUser) => ({ ...settingsOf(user), ...(EVENT_SOURCE && { EVENT_SOURCE }) })
     const [api, projector, plantctl] = [settingsFor('api'), settingsFor('projector'), settingsFor('plantctl')]
     const stores = { storeSettings: { api, projector, plantctl }, dockerProject }
-    publish = () => writeRun(localDir, { ...urlsOf(settings), ...stores, token, topic, partitions, table, pids })
+    publish = () =>
+      writeRun(localDir, { ...urlsOf(settings), ...stores, token, topic, partitions, table, pids: pids() })
     publish()
     progress.say(welcome(settings, token, dockerProject))
     await Promise.race([stop, gaveUp.signal].map((signal) => aborted(signal, process)))
@@ -122,25 +119,28 @@ async function run(settings: Settings, progress: Progress, stop: AbortSignal, st
     throw error
   } finally {
     publish = undefined
-    await stopAll(settings, await supervisor.release(), containers).catch((error) =>
-      progress.say(`! ${describe(error)}`),
-    )
+    await supervisor.release()
+    await stopAll(containers).catch((error) => progress.say(`! ${describe(error)}`))
     removeRun(localDir)
     progress.say('Stopped.')
   }
+}
+
+function pids(): Pids {
+  return Object.fromEntries([['launcher', process.pid], ...livingProcesses().map(({ name, pid }) => [name, pid])])
 }
 
 /**
  * Stops everything. The apis are first: they need both stores to complete the requests in flight. A store that takes
  * longer than its limit is killed, which loses nothing.
  */
-async function stopAll(settings: Settings, running: Map<string, RunningProcess>, containers: Containers | undefined) {
+async function stopAll(containers: Containers | undefined) {
   for (const kind of ['api', 'projector'] as const) {
-    const services = servicesOf(settings).filter((service) => service.kind === kind)
+    const services = livingProcesses().filter(({ name }) => name.startsWith(kind))
     const graceMs = stopGraceMs(kind, process.env)
-    await Promise.all(services.map(async ({ name }) => running.get(name)?.stop({ graceMs })))
+    await Promise.all(services.map((service) => service.stop({ graceMs })))
   }
-  const stores = [...running.values()].map((store) => store.stop({ graceMs: STORE_GRACE_MS }))
+  const stores = livingProcesses().map((store) => store.stop({ graceMs: STORE_GRACE_MS }))
   await Promise.all([containers?.stop(), ...stores])
 }
 

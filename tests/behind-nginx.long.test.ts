@@ -5,7 +5,7 @@ import { Agent } from 'node:https'
 import { join } from 'node:path'
 import { allPartitions, offsetOf } from '@plant-store/shared/plant/position.ts'
 import { formatToken } from '@plant-store/shared/protocol/consistency-token.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { freePort } from '../local/processes/port.ts'
 import { startProcess } from '../local/processes/process.ts'
 import { send } from './support/client.ts'
@@ -15,7 +15,6 @@ import { listen } from './support/listen.ts'
 import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, type RunningApi } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
-import { registerProcess } from './support/test-run.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
 const CREATES_BETWEEN = 300
@@ -110,7 +109,6 @@ async function startNginx(ports: number[]): Promise<string> {
     logFile: join(folder, 'nginx.log'),
     env: {},
   })
-  registerProcess(inject('testRun'), running)
   onTestFinished(async () => void (await running.stop({ graceMs: 1_000 })))
   const url = `https://127.0.0.1:${port}`
   await vi.waitFor(async () => expect(await send(`${url}/nothing`, {})).toBeDefined(), { timeout: 10_000 })

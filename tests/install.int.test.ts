@@ -1,10 +1,9 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { startProcess } from '../local/processes/process.ts'
 import { ensureInstalled, remedyOf } from '../local/toolchain/prepare.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
-import { registerProcess } from './support/test-run.ts'
 
 /** A package with these files in which a dependency is not installed. */
 function incompletePackage(...files: string[][]) {
@@ -31,7 +30,6 @@ it('packages are not replaced while a service runs from their folder', async () 
   onTestFinished(() => void vi.unstubAllEnvs())
   const command = { name: 'projector', command: process.execPath, args: [main], logFile: join(folder, 'log') }
   const service = await startProcess(command)
-  registerProcess(inject('testRun'), service)
 
   await expect(ensureInstalled({ dev: true, folder })).rejects.toThrow(`(pid ${service.pid})`)
   expect(existsSync(kept)).toBe(true)

@@ -6,7 +6,6 @@ import { defaultJavaArgs, startKafka } from '../local/stores/kafka.ts'
 import { startRedis } from '../local/stores/redis.ts'
 import { redisProcesses } from './support/redis-processes.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
-import { registerProcess } from './support/test-run.ts'
 
 const PASSWORD = 'of-nobody-else'
 
@@ -33,7 +32,6 @@ it.skipIf(inject('storeSource') === 'docker')(
       ...{ dir: place, logFile: join(place, 'kafka.log'), classpath: join(place, 'jars', '*') },
       java: javaAfter(folder, `echo "$@" >>'${folder}/arguments'`),
       formatArgs: ['--add-scram', `SCRAM-SHA-512=[name=api,password=${PASSWORD}]`],
-      onSpawn: (running) => registerProcess(inject('testRun'), running),
     })
     await kafka.stop({ graceMs: 10_000 })
     expect(readFileSync(join(folder, 'arguments'), 'utf8')).toContain('kafka.Kafka')
@@ -48,7 +46,6 @@ it.skipIf(inject('storeSource') === 'docker')('Kafka takes its classes from the 
   const kafka = await startKafka({
     ...{ dir: folder, logFile: join(folder, 'kafka.log'), classpath: kafkaClasspath, java },
     javaArgs: [...defaultJavaArgs, `-Xlog:class+load:file=${loaded}`],
-    onSpawn: (running) => registerProcess(inject('testRun'), running),
   })
   await kafka.stop({ graceMs: 10_000 })
   expect(readFileSync(loaded, 'utf8')).toMatch(/kafka\.server\.KafkaRaftServer source: shared objects file/)

@@ -3,7 +3,6 @@ import { freePort } from '../../local/processes/port.ts'
 import { ensureJars } from '../../local/stores/jars.ts'
 import { answersKafka, singleNode, startNode } from '../../local/stores/kafka.ts'
 import { MECHANISM, scramOverTls, withPasswords } from '../../local/stores/kafka-cluster.ts'
-import { registerProcess } from '../../tests/support/test-run.ts'
 
 const HOST = 'localhost'
 const USER = 'plants'
@@ -29,7 +28,6 @@ export async function startSecuredKafka(folder: string) {
       'super.users': `User:ANONYMOUS;User:${USER}`,
     },
     isReady: () => answersKafka(plain),
-    onSpawn: (process) => registerProcess(folder, process),
   })
   const settings = {
     ...{ KAFKA_BROKERS: `${HOST}:${tls}`, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SSL_CA_FILE: caFile },

@@ -27,11 +27,7 @@ export async function bringUp(launch: Launch, signal: AbortSignal): Promise<Stor
   async function bringUpService(service: Service, signal: AbortSignal): Promise<void> {
     const { name } = service
     rotateLog(logFileOf(settings, name))
-    async function start() {
-      const running = await startService(service, { settings, token, stores })
-      launch.onSpawn(running)
-      return running
-    }
+    const start = () => startService(service, { settings, token, stores })
     await progress.step(`Service ${name}`, async () => {
       const running = await start()
       await untilServiceReady(running, String(urlsOf(settings).opsUrls[name]), signal)

@@ -18,14 +18,14 @@ const USERS = ['admin', 'api', 'projector', 'plantctl']
  * passwords and ACLs; a Redis with two replicas and three sentinels.
  */
 export async function startCluster(launch: Launch, programs: Programs, signal: AbortSignal): Promise<Stores> {
-  const { settings, progress, onSpawn, keep } = launch
+  const { settings, progress, keep } = launch
   const { java, kafkaClasspath: classpath, redisServer } = programs
   const dir = join(settings.localDir, 'data', 'cluster')
   const secretOf = (user: string) => join(dir, 'passwords', user)
   const passwords = Object.fromEntries(USERS.map((user) => [user, storedSecret(secretOf(user))]))
   const logDir = join(settings.localDir, 'logs')
   for (const name of readdirSync(logDir)) if (STORE_LOG.test(name)) rotateLog(join(logDir, name))
-  const common = { logDir, onSpawn, startTimeoutMs: START_TIMEOUT_MS }
+  const common = { logDir, startTimeoutMs: START_TIMEOUT_MS }
   const from = (port: number) => ({ nextPort: () => port++ })
   const kafkaOptions = { ...common, ...from(settings.kafkaPort), dir: join(dir, 'kafka'), classpath, java, passwords }
   const redisOptions = { ...common, ...from(settings.redisPort), dir: join(dir, 'redis'), redisServer }

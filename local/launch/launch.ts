@@ -8,8 +8,6 @@ export type Launch = {
   settings: Settings
   token: string
   progress: Progress
-  /** Called with each new process, ready or not. */
-  onSpawn(running: RunningProcess): void
   /** Called with each ready process, and with the function that restarts it. */
   keep(running: RunningProcess, start: Start): void
   /** Called before they are started. */

@@ -90,7 +90,7 @@ export const projectOf = (localDir: string) =>
 
 /** Kafka and Redis as processes of this machine, with their data in the local folder. */
 async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<void> {
-  const { settings, progress, onSpawn, keep } = launch
+  const { settings, progress, keep } = launch
   const { hasKafka, hasRedis, kafkaPort, redisPort } = settings
   async function bringUp(label: string, start: Start, signal: AbortSignal): Promise<void> {
     keep(await progress.step(label, () => start(signal)), start)
@@ -98,12 +98,12 @@ async function startAsProcesses(launch: Launch, programs: Programs, signal: Abor
   async function kafka(signal: AbortSignal): Promise<void> {
     const { java, kafkaClasspath: classpath } = programs
     const ports = { port: kafkaPort, controllerPort: kafkaPort + 1 }
-    const options = { onSpawn, ...placesOf('kafka', settings), ...ports, java, classpath }
+    const options = { ...placesOf('kafka', settings), ...ports, java, classpath }
     await bringUp('Kafka', (signal) => startKafka({ ...options, signal }), signal)
   }
   async function redis(signal: AbortSignal): Promise<void> {
     const { redisServer } = programs
-    const options = { onSpawn, ...placesOf('redis', settings), redisServer, port: redisPort, appendOnly: true }
+    const options = { ...placesOf('redis', settings), redisServer, port: redisPort, appendOnly: true }
     await bringUp('Redis', (signal) => startRedis({ ...options, signal }), signal)
   }
   await sideBySide(signal, ...(hasKafka ? [] : [kafka]), ...(hasRedis ? [] : [redis]))

@@ -13,30 +13,28 @@ const ENDS_COUNT_MS = 60_000
 
 type Listeners = {
   say(text: string): void
-  /** Called with each process that runs, also after a restart. */
-  onRunning(running: RunningProcess): void
+  /** Called when a process runs again. */
+  onRunAgain(): void
   /** Called when a process cannot be kept running. */
   onGiveUp(error: Error): void
 }
 
-export function createSupervisor({ say, onRunning, onGiveUp }: Listeners) {
+export function createSupervisor({ say, onRunAgain, onGiveUp }: Listeners) {
   const releasing = new AbortController()
   const { signal } = releasing
   const released = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)))
-  const kept = new Map<string, RunningProcess>()
   const watches: Promise<void>[] = []
 
   async function watch(running: RunningProcess, start: Start): Promise<void> {
     const { name, logFile } = running
     const nextDelayMs = createRestartPolicy()
     while (true) {
-      kept.set(name, running)
-      onRunning(running)
       const exit = await Promise.race([running.exited, released])
       if (!exit || signal.aborted) return
       if (exit.code === EXIT_CONFIGURATION) throw cannotRun(running, 'cannot run until its configuration is changed')
       say(`! ${name} ended unexpectedly (${describeExit(exit)}), restarting it. Its log: ${logFile}`)
       running = await startAgain(running, start, nextDelayMs)
+      onRunAgain()
       say(`  ${name} runs again (pid ${running.pid})`)
     }
   }
@@ -67,11 +65,10 @@ export function createSupervisor({ say, onRunning, onGiveUp }: Listeners) {
       watches.push(watching)
     },
 
-    /** Ends all restarts. Resolves to the running processes by name, for the caller to stop. */
-    async release(): Promise<Map<string, RunningProcess>> {
+    /** Ends all restarts; what runs is for the caller to stop. */
+    async release(): Promise<void> {
       releasing.abort()
       await Promise.all(watches)
-      return kept
     },
   }
 }

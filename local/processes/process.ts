@@ -22,6 +22,17 @@ export type RunningProcess = {
   stop(limit: { graceMs: number }): Promise<Exit>
 }
 
+const living = new Map<number, RunningProcess>()
+let onStart: (running: RunningProcess) => void = () => {}
+
+/** The programs that this process has started and that run. */
+export const livingProcesses = (): RunningProcess[] => [...living.values()]
+
+/** Calls this function, and no earlier one, with each program that is started from now on, before it is ready. */
+export function onEachStart(callback: (running: RunningProcess) => void): void {
+  onStart = callback
+}
+
 type Program = {
   name: string
   command: string
@@ -29,8 +40,6 @@ type Program = {
   logFile: string
   cwd?: string
   env?: NodeJS.ProcessEnv
-  /** The user it runs as; only root may choose. */
-  user?: { uid?: number; gid?: number }
   /** The ports that it listens on, of `host` (127.0.0.1 unless given). */
   ports?: number[]
   host?: string
@@ -41,14 +50,14 @@ type Program = {
  * Throws a Failure when there is no such program, or when another one, which would seem ready, listens on its ports.
  */
 export async function startProcess(program: Program): Promise<RunningProcess> {
-  const { name, command, args, logFile, user, ports = [], host = '127.0.0.1', ...options } = program
+  const { name, command, args, logFile, ports = [], host = '127.0.0.1', ...options } = program
   for (const port of ports)
     if (!(await isPortFree(port, host)))
       throw new Failure(`${name} could not be started: port ${port} of ${host} is in use.`)
   mkdirSync(dirname(logFile), { recursive: true })
   const log = openSync(logFile, 'a')
   const logStart = statSync(logFile).size
-  const child = spawn(command, args, { ...user, ...options, detached: true, stdio: ['ignore', log, log] })
+  const child = spawn(command, args, { ...options, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
   const { pid } = child
   if (pid === undefined) {
@@ -56,7 +65,12 @@ export async function startProcess(program: Program): Promise<RunningProcess> {
     throw new Failure(`${name} could not be started: ${error.message}`)
   }
   const exited = trackGroup(child, pid)
-  return { name, pid, logFile, logStart, exited, stop: ({ graceMs }) => stopGroup(pid, exited, graceMs) }
+  const stop = ({ graceMs }: { graceMs: number }) => stopGroup(pid, exited, graceMs)
+  const running = { name, pid, logFile, logStart, exited, stop }
+  living.set(pid, running)
+  void exited.then(() => living.delete(pid))
+  onStart(running)
+  return running
 }
 
 type Readiness = {
@@ -98,18 +112,15 @@ export type StartOptions = {
   startTimeoutMs?: number
   /** Ends the start. */
   signal?: AbortSignal | undefined
-  /** Called when the process has started, before it is ready. */
-  onSpawn?(running: RunningProcess): void
 }
 
 /** Starts a program and resolves when it is ready. Throws as `startProcess` and `untilReady`. */
 export async function startUntilReady(
   program: Program,
   isReady: Readiness['isReady'],
-  { startTimeoutMs = 60_000, signal, onSpawn }: StartOptions,
+  { startTimeoutMs = 60_000, signal }: StartOptions,
 ): Promise<RunningProcess> {
   const running = await startProcess(program)
-  onSpawn?.(running)
   await untilReady(running, { isReady, startTimeoutMs, signal })
   return running
 }

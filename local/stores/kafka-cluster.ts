@@ -5,7 +5,7 @@ import { createAuthority } from './certificates.ts'
 import { answersKafka, localNode, type NodeOptions, newClusterId, startNode } from './kafka.ts'
 
 /** `dir` belongs to this cluster alone: certificates and data. It is made when missing. */
-type ClusterOptions = Pick<NodeOptions, 'dir' | 'classpath' | 'java' | 'startTimeoutMs' | 'signal' | 'onSpawn'> & {
+type ClusterOptions = Pick<NodeOptions, 'dir' | 'classpath' | 'java' | 'startTimeoutMs' | 'signal'> & {
   logDir: string
   /** Called for each port. */
   nextPort(): number

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import type { Exit, RunningProcess } from '../../local/processes/process.ts'
+import { type Exit, livingProcesses, onEachStart } from '../../local/processes/process.ts'
 import { sideBySide } from '../../local/processes/side-by-side.ts'
 import { ensureJars } from '../../local/stores/jars.ts'
 import { type RunningServer, startSentinels } from '../../local/stores/redis-sentinels.ts'
@@ -46,7 +46,6 @@ export type ClusterOptions = {
 type Places = {
   dataDir: string
   logDir: string
-  onSpawn(running: RunningProcess): void
   onUnexpectedEnd(member: Member, exit: Exit): void
 }
 
@@ -56,16 +55,10 @@ type Places = {
  * passes toxiproxy. Services and consumers are not started yet.
  */
 export async function startCluster({ dir, onEnd, ...options }: ClusterOptions) {
-  const processes = new Map<string, RunningProcess>()
   let isEnding = false
   const places: Places = {
     logDir: join(dir, 'logs'),
     dataDir: join(dir, 'data'),
-    onSpawn(running) {
-      processes.set(running.name, running)
-      // The start of another one has failed in the meantime.
-      if (isEnding) void running.stop({ graceMs: 0 })
-    },
     onUnexpectedEnd(member, exit) {
       if (isEnding) return
       onEnd(member, exit)
@@ -73,11 +66,15 @@ export async function startCluster({ dir, onEnd, ...options }: ClusterOptions) {
     },
   }
   for (const folder of [places.logDir, places.dataDir]) mkdirSync(folder, { recursive: true })
+  onEachStart((running) => {
+    // The start of another one has failed in the meantime.
+    if (isEnding) void running.stop({ graceMs: 0 })
+  })
 
   /** Ends all processes at once. */
   async function end(): Promise<void> {
     isEnding = true
-    await Promise.all([...processes.values()].map((running) => running.stop({ graceMs: 0 })))
+    await Promise.all(livingProcesses().map((running) => running.stop({ graceMs: 0 })))
   }
   try {
     return { ...(await startMembers(places, options)), end }
@@ -88,7 +85,7 @@ export async function startCluster({ dir, onEnd, ...options }: ClusterOptions) {
 }
 
 async function startMembers(places: Places, { redis: redisKind, bug, former }: Omit<ClusterOptions, 'dir' | 'onEnd'>) {
-  const toxiproxy = await startToxiproxy(places.logDir, places.onSpawn)
+  const toxiproxy = await startToxiproxy(places.logDir)
   const { kafka, redis } = await startStores(toxiproxy, redisKind, places)
   const admin = createKafka(kafka.brokers.split(','), 'chaos', quietLog)
   await untilBrokersAreKnown(kafka.brokers)

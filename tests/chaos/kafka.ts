@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { freePort } from '../../local/processes/port.ts'
-import type { RunningProcess } from '../../local/processes/process.ts'
 import { answersKafka, newClusterId, startNode } from '../../local/stores/kafka.ts'
 import { clusterSettings } from '../../local/stores/kafka-cluster.ts'
 import { createMember, type MemberOptions } from './member.ts'
@@ -18,7 +17,6 @@ export type KafkaOptions = Pick<MemberOptions, 'onUnexpectedEnd'> & {
   toxiproxy: Toxiproxy
   /** The clients that reach each broker by a separate link. */
   clients: readonly string[]
-  onSpawn(running: RunningProcess): void
 }
 
 /**

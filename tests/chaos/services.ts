@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { argumentsOf } from '../../local/launch/service.ts'
 import { digestOf } from '../../local/launch/token.ts'
 import { freePort } from '../../local/processes/port.ts'
-import { type RunningProcess, startProcess } from '../../local/processes/process.ts'
+import { startProcess } from '../../local/processes/process.ts'
 import type { ConsumerTask } from '../support/consumer-process.ts'
 import { createMember, type MemberOptions } from './member.ts'
 import type { Toxiproxy } from './toxiproxy.ts'
@@ -30,7 +30,6 @@ export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigt
   bug: string | undefined
   /** The folder of another release, which the services start with. */
   former: string | undefined
-  onSpawn(running: RunningProcess): void
 }
 
 export type Api = Awaited<ReturnType<typeof createApis>>[number]
@@ -93,14 +92,10 @@ export const createConsumers = (options: ServiceOptions) =>
   })
 
 function createProgram(name: string, args: () => string[], env: NodeJS.ProcessEnv, options: ServiceOptions) {
-  const { logDir, onSpawn, onUnexpectedEnd, endsBySigterm = false } = options
+  const { logDir, onUnexpectedEnd, endsBySigterm = false } = options
   const logFile = join(logDir, `${name}.log`)
   const program = { name, command: process.execPath, logFile, env: { PATH: process.env.PATH, ...env } }
-  async function start(): Promise<RunningProcess> {
-    const running = await startProcess({ ...program, args: args() })
-    onSpawn(running)
-    return running
-  }
+  const start = () => startProcess({ ...program, args: args() })
   return createMember({ name, start, onUnexpectedEnd, endsBySigterm })
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { runCommand } from '../../local/processes/command.ts'
 import { Failure } from '../../local/processes/failure.mjs'
 import { freePort } from '../../local/processes/port.ts'
-import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.ts'
+import { startProcess, untilReady } from '../../local/processes/process.ts'
 import { ensureBuilt, findGo, pathOfBuilt } from '../../local/toolchain/go.ts'
 
 const TOXIPROXY = { source: 'github.com/Shopify/toxiproxy/v2/cmd/server', version: 'v2.12.0', program: 'server' }
@@ -32,13 +32,12 @@ export type Toxiproxy = Awaited<ReturnType<typeof startToxiproxy>>
 /**
  * Starts toxiproxy (https://github.com/Shopify/toxiproxy) as a process; `link` puts it before a port of this machine.
  */
-export async function startToxiproxy(dir: string, onSpawn: (running: RunningProcess) => void) {
+export async function startToxiproxy(dir: string) {
   const command = await ensureToxiproxy()
   const port = await freePort()
   const args = ['-host', '127.0.0.1', '-port', String(port)]
   const env = { PATH: process.env.PATH, LOG_LEVEL: 'error' }
   const running = await startProcess({ name: 'toxiproxy', command, args, env, logFile: join(dir, 'toxiproxy.log') })
-  onSpawn(running)
   const isReady = () => call('GET', 'version').then(Boolean, () => false)
   await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
 

@@ -8,7 +8,6 @@ import { startProcess, untilReady } from '../../local/processes/process.ts'
 import { builtOnce } from '../../local/toolchain/built-once.ts'
 import { goEnvironment } from '../../local/toolchain/go.ts'
 import { findPrograms } from '../support/debian-package.ts'
-import { registerProcess } from '../support/test-run.ts'
 import { type Output, requireGo, run, unlessMissing } from './helm.ts'
 
 /** The version of Kubernetes; its libraries have a 0 instead of the 1. */
@@ -78,11 +77,9 @@ export async function startKubernetes({ etcd, apiserver, kubectl: kubectlProgram
   })
   const [url, authority] = [`https://127.0.0.1:${port}`, join(certificates as string, 'apiserver.crt')]
 
-  async function start(name: string, command: string, flags: Record<string, string | undefined>) {
+  function start(name: string, command: string, flags: Record<string, string | undefined>) {
     const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
-    const running = await startProcess({ name, command, args, logFile: join(folder, `${name}.log`) })
-    registerProcess(inject('testRun'), running)
-    return running
+    return startProcess({ name, command, args, logFile: join(folder, `${name}.log`) })
   }
 
   function kubectl(...args: string[]): Promise<Output> {

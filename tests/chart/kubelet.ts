@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { inject, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { freePort } from '../../local/processes/port.ts'
 import { type Exit, startProcess } from '../../local/processes/process.ts'
-import { processEnvironment, registerProcess } from '../support/test-run.ts'
+import { processEnvironment } from '../support/test-run.ts'
 import type { PodSpec, Probe } from './helm.ts'
 
 /** The folder in which the chart mounts the files of Secrets. */
@@ -32,7 +32,6 @@ export async function startPod(name: string, spec: PodSpec, secrets: Secrets, fo
     env: { ...processEnvironment, ...env, HOST: '127.0.0.1' },
     logFile: join(folder, `${name}.log`),
   })
-  registerProcess(inject('testRun'), running)
   onTestFinished(async () => void (await running.stop({ graceMs: MS_PER_S })))
   const state = { isReady: false, livenessFailures: 0, isEnding: false, ended: false }
   void running.exited.then(() => Object.assign(state, { ended: true, isReady: false }))

@@ -6,7 +6,6 @@ import { PROGRAMS } from '../../examples/programs.ts'
 import { root } from '../../local/places.mjs'
 import { startProcess } from '../../local/processes/process.ts'
 import { runStep } from '../support/run-step.ts'
-import { registerProcess } from '../support/test-run.ts'
 
 const TIMEOUT_MS = 120_000
 
@@ -34,7 +33,6 @@ export async function startExample(name: string, args: readonly string[], settin
     ...(await programOf(name, args)),
     ...{ name, logFile, env: { ...process.env, ...settings } },
   })
-  registerProcess(inject('testRun'), running)
   onTestFinished(() => void running.stop({ graceMs: 0 }))
   return {
     exited: running.exited,

@@ -1,9 +1,8 @@
-import { expect, inject, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { createPlant, untilStopped } from '../support/client.ts'
 import { createPlantStore, type Environment } from '../support/plant-store.ts'
 import { WITH_TABLE } from '../support/plants-table.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { registerProcess } from '../support/test-run.ts'
 import { createTableTopic } from '../support/topic.ts'
 import { RULES } from './alert-rules.ts'
 import { type Programs, startPrometheus } from './prometheus.ts'
@@ -30,7 +29,6 @@ export async function startWatchedStore(
   const [api, projector] = await Promise.all([store.startApi(settings), store.startProjector(WITH_TABLE)])
   const opsUrls = [api.opsUrl, projector.opsUrl]
   const prometheus = await startPrometheus(programs, temporaryFolder(), QUICK_RULES, opsUrls)
-  registerProcess(inject('testRun'), prometheus.running)
   onTestFinished(() => prometheus.running.stop({ graceMs: STOP_GRACE_MS }).then(() => undefined))
 
   untilStopped(CONNECTIONS, (id) => createPlant(api.url, id, `plant ${id}`))

@@ -9,7 +9,7 @@ import { type RunningProcess, startProcess, untilReady } from '../../local/proce
 import { createContainers } from '../../local/stores/docker.ts'
 import { TOKEN } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
-import { processEnvironment, registerGroup, registerProcess, registerProject } from './test-run.ts'
+import { processEnvironment, registerGroup, registerProject } from './test-run.ts'
 
 /**
  * Less than the tests that start it may take: the error then shows the log. The launcher allows 120 s for the
@@ -74,7 +74,6 @@ export async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: 
     logFile,
     env,
   })
-  registerProcess(inject('testRun'), launcher)
   onTestFinished(async () => {
     await launcher.stop({ graceMs: STOP_MS })
   })

@@ -12,7 +12,7 @@ import { isReady } from './is-ready.ts'
 import { startPlantctl } from './plantctl.ts'
 import { quietLog } from './quiet-log.ts'
 import { expectNoSecrets, SECRET_MARK } from './secrets.ts'
-import { processEnvironment, registerProcess } from './test-run.ts'
+import { processEnvironment } from './test-run.ts'
 import { createTestTopic } from './topic.ts'
 
 export const TOKEN = `a-token-${SECRET_MARK}`
@@ -92,7 +92,6 @@ export async function openPlantStore({
         ...settings,
       },
     })
-    registerProcess(inject('testRun'), running)
     closers.push(() => running.stop({ graceMs: STOP_GRACE_MS }))
     const opsUrl = `http://127.0.0.1:${opsPort}`
     await untilReady(running, { isReady: () => isReady(opsUrl, started), startTimeoutMs: START_TIMEOUT_MS })

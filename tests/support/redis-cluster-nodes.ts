@@ -32,7 +32,6 @@ export type NodeOptions = {
   logDir?: string
   /** Nodes and clients need a certificate. */
   tls?: Trusted | undefined
-  onSpawn?(running: RunningProcess): void
   /** The port at which clients and other nodes reach this port, when there is a proxy between them. Not with TLS. */
   reachedAt?(name: string, port: number): Promise<number>
 }

@@ -2,13 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
-import type { RunningProcess } from '../../local/processes/process.ts'
+import { livingProcesses, type RunningProcess } from '../../local/processes/process.ts'
 import { createAuthority, type Trusted } from '../../local/stores/certificates.ts'
 import { ensureJars } from '../../local/stores/jars.ts'
 import { startRedis } from '../../local/stores/redis.ts'
 import { openRedis } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
-import { registerProcess } from './test-run.ts'
 
 const STOP_GRACE_MS = 5_000
 
@@ -18,20 +17,13 @@ export type RedisProcess = RunningProcess & { port: number; url: string }
 export async function redisProcesses() {
   const { redisServer } = await ensureJars({ kafka: false })
   const dir = mkdtempSync(join(inject('testRun'), 'redis-'))
-  const started: RunningProcess[] = []
   onTestFinished(async () => {
+    const started = livingProcesses().filter(({ logFile }) => logFile.startsWith(dir))
     for (const running of started) resume(running)
     await Promise.all(started.map((running) => running.stop({ graceMs: STOP_GRACE_MS })))
     rmSync(dir, { recursive: true, force: true })
   })
-  return {
-    dir,
-    redisServer,
-    onSpawn(running: RunningProcess): void {
-      registerProcess(inject('testRun'), running)
-      started.push(running)
-    },
-  }
+  return { dir, redisServer }
 }
 
 /** A server with these settings, by their names in redis.conf; it ends with the test. */

@@ -14,7 +14,6 @@ import { clusterSettings } from '../../local/stores/kafka-cluster.ts'
 import { untilBrokersAreKnown } from './known-brokers.ts'
 import { quietLog } from './quiet-log.ts'
 import { SECRET_MARK } from './secrets.ts'
-import { registerProcess } from './test-run.ts'
 import { EXPECTED } from './token-endpoint.ts'
 
 /** The password of every user that logs in with PLAIN. */
@@ -75,7 +74,6 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
       javaArgs: [...defaultJavaArgs, `-D${ALLOWED_URLS}=${tokenKeysUrl ?? ''}`],
       startTimeoutMs: START_TIMEOUT_MS,
       isReady: () => answersKafka(listeners.PLAINTEXT),
-      onSpawn: (running) => registerProcess(inject('testRun'), running),
     })
   }
   const nodes = new Map(await Promise.all(places.map(async (place) => [place.id, await start(place)] as const)))

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { RunningProcess } from '../../local/processes/process.ts'
+import { onEachStart } from '../../local/processes/process.ts'
 import { identify } from '../../local/processes/process-identity.ts'
 
 /** The part of the environment that every process started by a test gets. */
@@ -18,13 +18,16 @@ export function openTestRun(): string {
   const run = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
   mkdirSync(processesOf(run))
   mkdirSync(projectsOf(run))
+  registerStarts(run)
   return run
 }
 
-/** Registers the leader of a process group with its run until it ends. */
-export function registerProcess(run: string, { pid, exited }: Pick<RunningProcess, 'pid' | 'exited'>): void {
-  const file = note(run, -pid, pid)
-  void exited.then(() => rmSync(file, { force: true }))
+/** Registers each process that this one starts, which leads a process group, with the run until it ends. */
+function registerStarts(run: string): void {
+  onEachStart(({ pid, exited }) => {
+    const file = note(run, -pid, pid)
+    void exited.then(() => rmSync(file, { force: true }))
+  })
 }
 
 /** Registers the leader of a process group that is not a child of this process. */
@@ -41,9 +44,10 @@ export function registeredProjects(run: string): string[] {
   return readdirSync(projectsOf(run))
 }
 
-/** Registers this process. */
+/** Registers this process, and each that it starts. */
 export function registerWorker(run: string): void {
   note(run, process.pid, process.pid)
+  registerStarts(run)
 }
 
 /**

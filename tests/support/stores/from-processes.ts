@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../../local/processes/failure.mjs'
-import type { RunningProcess } from '../../../local/processes/process.ts'
 import { ensureJars, type Programs } from '../../../local/stores/jars.ts'
 import { startKafka } from '../../../local/stores/kafka.ts'
 import { startRedis } from '../../../local/stores/redis.ts'
-import { endProcesses, registerProcess } from '../test-run.ts'
+import { endProcesses } from '../test-run.ts'
 import type { RedisOptions, StoreSource, TestKafka, TestRedis } from './store-source.ts'
 
 const KAFKA_STOP_GRACE_MS = 10_000
@@ -29,11 +28,9 @@ export function createProcessSource(
   run: string,
   { javaArgs, programs = {} }: { javaArgs?: string[]; programs?: Partial<Programs> } = {},
 ): ProcessSource {
-  /** The folder and log file of a store, and the callback that registers its process with the run. */
   function place(name: string) {
     const dir = mkdtempSync(join(run, `${name}-`))
-    const onSpawn = (running: RunningProcess) => registerProcess(run, running)
-    return { dir, logFile: join(dir, `${name}.log`), onSpawn }
+    return { dir, logFile: join(dir, `${name}.log`) }
   }
 
   return {

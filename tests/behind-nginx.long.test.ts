@@ -16,12 +16,15 @@ import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, type RunningApi } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
+import { unlessMissing } from './support/unless-missing.ts'
 
 const CREATES_BETWEEN = 300
 /** The clients are at another address than nginx. */
 const CLIENT = '127.0.0.2'
 
-const programs = await findPrograms('nginx', { nginx: 'usr/sbin/nginx' }, 'The documented nginx was')
+const programs = await unlessMissing('The documented nginx was', () =>
+  findPrograms('nginx', { nginx: 'usr/sbin/nginx' }),
+)
 
 it.runIf(programs !== undefined)(
   'through the documented nginx, creates with a key succeed while the apis restart one after another',

@@ -1,9 +1,9 @@
 import { basename, join } from 'node:path'
 import { root } from '../places.mjs'
 import { runCommand } from '../processes/command.ts'
-import { runProgram } from '../processes/failure.mjs'
+import { describe, runProgram } from '../processes/failure.mjs'
 import { ensureBuilt } from '../toolchain/go.ts'
-import { hasPython, installPython } from '../toolchain/python.ts'
+import { installPython } from '../toolchain/python.ts'
 
 // Checks what the project is delivered by: looks for secrets in all commits, and checks the workflows and the
 // Dockerfiles. A check whose tool cannot be had is left out, and said to be.
@@ -16,19 +16,22 @@ const ACTIONLINT = { source: 'github.com/rhysd/actionlint/cmd/actionlint', versi
 await runProgram(main)
 
 async function main(): Promise<number> {
-  const python = (await hasPython()) ? await installPython('supply', REQUIREMENTS) : undefined
+  const ofPython = async (tool: string) => join(await installPython('supply', REQUIREMENTS), tool)
   const findings = [
-    await check('secrets', await ensureBuilt(GITLEAKS), ['git', '--no-banner', '--redact', '--verbose', '.']),
-    await check('workflows', await ensureBuilt(ACTIONLINT), []),
-    await check('workflows', python && join(python, 'zizmor'), ['--offline', '--pedantic', '--quiet', '.github']),
-    await check('Dockerfiles', python && join(python, 'hadolint'), ['Dockerfile', '.devcontainer/Dockerfile']),
+    await check('secrets', ensureBuilt(GITLEAKS), ['git', '--no-banner', '--redact', '--verbose', '.']),
+    await check('workflows', ensureBuilt(ACTIONLINT), []),
+    await check('workflows', ofPython('zizmor'), ['--offline', '--pedantic', '--quiet', '.github']),
+    await check('Dockerfiles', ofPython('hadolint'), ['Dockerfile', '.devcontainer/Dockerfile']),
   ]
   return findings.every(Boolean) ? 0 : 1
 }
 
-async function check(what: string, tool: string | undefined, args: string[]): Promise<boolean> {
-  if (tool === undefined) {
-    console.warn(`${what}: not checked, because neither the tool nor what installs it is here (Go; Python with venv).`)
+async function check(what: string, installing: Promise<string>, args: string[]): Promise<boolean> {
+  let tool: string
+  try {
+    tool = await installing
+  } catch (error) {
+    console.warn(`${what}: not checked, because its tool is not here: ${describe(error)}`)
     return !process.env.CI
   }
   const { code, output } = await runCommand(tool, args, { cwd: root, timeoutMs: TIMEOUT_MS })

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from '../processes/command.ts'
-import { builtOnce, folderOf } from './built-once.ts'
+import { Failure } from '../processes/failure.mjs'
+import { builtOnce } from './built-once.ts'
 
 const LOOK_TIMEOUT_MS = 30_000
 const BUILD = { timeoutMs: 1_800_000 }
@@ -9,30 +9,23 @@ const BUILD = { timeoutMs: 1_800_000 }
 /** The path of a main package, and its file. */
 type GoProgram = { source: string; version: string; program: string }
 
-const nameOf = ({ source, version }: GoProgram) => `go/${source.replaceAll('/', '-')}-${version}`
-
-export const pathOfBuilt = (wanted: GoProgram) => join(folderOf(nameOf(wanted)), wanted.program)
-
-/** Builds a program of the Go module proxy, once. Resolves to its path; undefined when there is no Go. */
-export async function ensureBuilt(wanted: GoProgram): Promise<string | undefined> {
-  const built = pathOfBuilt(wanted)
-  if (existsSync(built)) return built
-  const go = await findGo()
-  if (go === undefined) return undefined
-  const source = `${wanted.source}@${wanted.version}`
-  console.error(`Building ${source} (once) …`)
-  await builtOnce(nameOf(wanted), [], BUILD, async (folder, run) => {
-    await run(go, ['install', source], { env: { ...goEnvironment(), GOBIN: folder } })
+/** Builds a program of the Go module proxy, once. Resolves to its path. Throws a Failure that says what to install. */
+export async function ensureBuilt({ source, version, program }: GoProgram): Promise<string> {
+  const name = `go/${source.replaceAll('/', '-')}-${version}`
+  const built = await builtOnce(name, [], BUILD, async (folder, run) => {
+    const go = await findGo()
+    console.error(`Building ${source}@${version} (once) …`)
+    await run(go, ['install', `${source}@${version}`], { env: { ...goEnvironment(), GOBIN: folder } })
   })
-  return built
+  return join(built, program)
 }
 
 /** Without cgo: as root, Go's probes of gcc can delete /dev/null. */
 export const goEnvironment = () => ({ ...process.env, CGO_ENABLED: '0' })
 
-/** On the PATH, or where its own archive is unpacked to. */
-export async function findGo(): Promise<string | undefined> {
+/** On the PATH, or where its own archive is unpacked to. Throws a Failure when it is not there. */
+export async function findGo(): Promise<string> {
   for (const go of ['go', '/usr/local/go/bin/go'])
     if (!(await runCommand(go, ['version'], { timeoutMs: LOOK_TIMEOUT_MS })).missing) return go
-  return undefined
+  throw new Failure('install Go 1.21 or newer, which builds the programs that are needed.')
 }

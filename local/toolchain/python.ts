@@ -11,16 +11,11 @@ const TIMEOUT_MS = 300_000
  */
 export async function installPython(name: string, requirements: string): Promise<string> {
   const environment = await builtOnce(name, [requirements], { timeoutMs: TIMEOUT_MS }, async (folder, run) => {
-    if (!(await hasPython()))
+    const isRecent = 'import sys, venv; sys.exit(sys.version_info < (3, 10))'
+    if ((await runCommand('python3', ['-c', isRecent], { timeoutMs: TIMEOUT_MS })).code !== 0)
       throw new Failure(`${name} needs Python: install python3, 3.10 or newer, with its venv module.`)
     await run('python3', ['-m', 'venv', folder])
     await run(join(folder, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--requirement', requirements])
   })
   return join(environment, 'bin')
-}
-
-/** Checks for a Python that can install requirements. */
-export async function hasPython(): Promise<boolean> {
-  const isRecent = 'import sys, venv; sys.exit(sys.version_info < (3, 10))'
-  return (await runCommand('python3', ['-c', isRecent], { timeoutMs: TIMEOUT_MS })).code === 0
 }

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
 import { runCommand } from '../../local/processes/command.ts'
-import { hasToxiproxy } from './toxiproxy.ts'
+import { unlessMissing } from '../support/unless-missing.ts'
+import { ensureToxiproxy } from './toxiproxy.ts'
 
 const MAIN = new URL('main.ts', import.meta.url).pathname
 const RUN_LIMIT_MS = 540_000
 /** More: the error of a run that hangs then shows its output. */
 const LIMIT_MS = 600_000
 
-const isPossible = await hasToxiproxy()
-if (!isPossible) console.warn('Neither toxiproxy-server nor Go is installed: chaos does not run.')
+const toxiproxy = await unlessMissing('Chaos was', ensureToxiproxy)
 
-it.runIf(isPossible)(
+it.runIf(toxiproxy !== undefined)(
   'keeps every guarantee while processes, links and stores fail',
   async () => {
     const args = [MAIN, '--minutes', '1', '--seed', '1']

@@ -4,8 +4,9 @@ import { expect, it } from 'vitest'
 import { cacheDir, root } from '../../local/places.mjs'
 import { runStep } from '../support/run-step.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { unlessMissing } from '../support/unless-missing.ts'
 import { formerRevision } from './former.ts'
-import { hasToxiproxy } from './toxiproxy.ts'
+import { ensureToxiproxy } from './toxiproxy.ts'
 
 /** Less than a test may take: the error then shows the output. */
 const STEP_LIMIT_MS = 540_000
@@ -15,9 +16,8 @@ const SCHEDULE = ['--experiments', '1-4', '--seed', '5']
 const DECLARATION = 'shared/src/plant/plant.ts'
 const AUTHOR = ['-c', 'user.name=test', '-c', 'user.email=test@example.com']
 
-const former = (await hasToxiproxy()) ? formerRevision() : undefined
-if (former === undefined)
-  console.warn('No former release to compare with (or neither toxiproxy-server nor Go): upgrades do not run.')
+const former = (await unlessMissing('Upgrades were', ensureToxiproxy)) && formerRevision()
+if (former === undefined) console.warn('No former release to compare with: upgrades do not run.')
 
 const run = (cwd: string, command: string, ...args: string[]) =>
   runStep(command, args, { cwd, timeoutMs: STEP_LIMIT_MS })

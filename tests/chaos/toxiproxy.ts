@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from '../../local/processes/command.ts'
-import { Failure } from '../../local/processes/failure.mjs'
 import { freePort } from '../../local/processes/port.ts'
 import { startProcess, untilReady } from '../../local/processes/process.ts'
-import { ensureBuilt, findGo, pathOfBuilt } from '../../local/toolchain/go.ts'
+import { ensureBuilt } from '../../local/toolchain/go.ts'
 
 const TOXIPROXY = { source: 'github.com/Shopify/toxiproxy/v2/cmd/server', version: 'v2.12.0', program: 'server' }
 const START_TIMEOUT_MS = 30_000
@@ -79,16 +77,8 @@ export async function startToxiproxy(dir: string) {
   }
 }
 
-/** True if toxiproxy is installed or can be built. */
-export const hasToxiproxy = async () =>
-  (await isInstalled()) || existsSync(pathOfBuilt(TOXIPROXY)) || (await findGo()) !== undefined
-
-/** Builds it once, unless it is there. */
-async function ensureToxiproxy(): Promise<string> {
-  const program = (await isInstalled()) ? INSTALLED : await ensureBuilt(TOXIPROXY)
-  if (program === undefined)
-    throw new Failure(`${INSTALLED} not found. Install it, or Go 1.21 or newer, which builds it.`)
-  return program
+/** The program that is installed, else one that is built once. Throws a Failure without Go. */
+export async function ensureToxiproxy(): Promise<string> {
+  const { missing } = await runCommand(INSTALLED, ['-version'], { timeoutMs: START_TIMEOUT_MS })
+  return missing ? ensureBuilt(TOXIPROXY) : INSTALLED
 }
-
-const isInstalled = async () => !(await runCommand(INSTALLED, ['-version'], { timeoutMs: START_TIMEOUT_MS })).missing

@@ -4,13 +4,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
 import { root } from '../../local/places.mjs'
-import { Failure } from '../../local/processes/failure.mjs'
-import { ensureBuilt, findGo } from '../../local/toolchain/go.ts'
+import { ensureBuilt } from '../../local/toolchain/go.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { unlessMissing } from '../support/unless-missing.ts'
 
 const HELM = { source: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0', program: 'helm' }
 const KUBE_SCORE = { source: 'github.com/zegl/kube-score/cmd/kube-score', version: 'v1.20.0', program: 'kube-score' }
-const NO_GO = 'install Go, which builds the programs that are needed.'
 /** A Helm that Go has built does not know which Kubernetes it was made for. */
 const KUBERNETES = '1.34.0'
 export const CHART = join(root, 'deploy/helm/plant-store')
@@ -43,28 +42,10 @@ export type Manifest = { kind: string; metadata: { name: string; labels: Record<
 
 /** Helm and kube-score; undefined, with a warning, where they cannot be had. */
 export const findChartPrograms = () =>
-  unlessMissing('The chart was not tried', async () => {
-    const [helm, kubeScore] = [await ensureBuilt(HELM), await ensureBuilt(KUBE_SCORE)]
-    if (helm === undefined || kubeScore === undefined) throw new Failure(NO_GO)
-    return { helm, kubeScore }
-  })
-
-export async function requireGo(): Promise<string> {
-  const go = await findGo()
-  if (go === undefined) throw new Failure(NO_GO)
-  return go
-}
-
-/** The result of `find`; undefined, with a warning, where it cannot be had. Continuous integration must have it. */
-export async function unlessMissing<T>(notTried: string, find: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await find()
-  } catch (error) {
-    if (!(error instanceof Failure) || process.env.CI) throw error
-    console.warn(`${notTried}: ${error.message}`)
-    return undefined
-  }
-}
+  unlessMissing('The chart was', async () => ({
+    helm: await ensureBuilt(HELM),
+    kubeScore: await ensureBuilt(KUBE_SCORE),
+  }))
 
 export type Output = { code: number; stdout: string; stderr: string }
 

@@ -2,13 +2,13 @@ import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import { Failure } from '../../local/processes/failure.mjs'
 import { freePort } from '../../local/processes/port.ts'
 import { startProcess, untilReady } from '../../local/processes/process.ts'
 import { builtOnce } from '../../local/toolchain/built-once.ts'
-import { goEnvironment } from '../../local/toolchain/go.ts'
+import { findGo, goEnvironment } from '../../local/toolchain/go.ts'
 import { findPrograms } from '../support/debian-package.ts'
-import { type Output, requireGo, run, unlessMissing } from './helm.ts'
+import { unlessMissing } from '../support/unless-missing.ts'
+import { type Output, run } from './helm.ts'
 
 /** The version of Kubernetes; its libraries have a 0 instead of the 1. */
 const VERSION = '1.34.4'
@@ -24,10 +24,9 @@ type Programs = Record<'etcd' | 'apiserver' | 'kubectl', string>
 
 /** Builds kube-apiserver and kubectl, once, in some minutes. Undefined, with a warning, where they cannot be had. */
 export const findKubernetes = () =>
-  unlessMissing('No kube-apiserver checked the chart', async (): Promise<Programs> => {
-    const go = await requireGo()
-    const programs = await findPrograms('etcd-server', { etcd: 'usr/bin/etcd' }, 'A kube-apiserver was')
-    if (programs === undefined) throw new Failure('it needs etcd, from the package etcd-server of Debian or Ubuntu.')
+  unlessMissing('A kube-apiserver was', async (): Promise<Programs> => {
+    const go = await findGo()
+    const programs = await findPrograms('etcd-server', { etcd: 'usr/bin/etcd' })
     const folder = await builtOnce(`kubernetes-${VERSION}`, [], BUILD, async (dir, run) => {
       const place = { cwd: dir, env: goEnvironment() }
       const downloaded = await run(go, ['mod', 'download', '-json', `k8s.io/kubernetes@v${VERSION}`], place)
@@ -43,7 +42,7 @@ export const findKubernetes = () =>
 
 /** The file with the definition of HTTPRoutes that the project Gateway API publishes. */
 export async function httpRouteDefinition(): Promise<string> {
-  const { code, stdout, stderr } = await run(await requireGo(), 'mod', 'download', '-json', GATEWAY_API)
+  const { code, stdout, stderr } = await run(await findGo(), 'mod', 'download', '-json', GATEWAY_API)
   if (code !== 0) throw new Error(stdout + stderr)
   return join(JSON.parse(stdout).Dir, 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml')
 }

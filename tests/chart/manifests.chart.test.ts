@@ -7,6 +7,7 @@ import { root } from '../../local/places.mjs'
 import { installPython } from '../../local/toolchain/python.ts'
 import { RULES } from '../observability/alert-rules.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { unlessMissing } from '../support/unless-missing.ts'
 import {
   CHART,
   findChartPrograms,
@@ -18,14 +19,13 @@ import {
   render,
   run,
   template,
-  unlessMissing,
   valuesFile,
 } from './helm.ts'
 import { MINIMAL, TOKENS, VALUES } from './values.ts'
 
 const programs = await findChartPrograms()
 const { helm, kubeScore } = programs ?? { helm: '', kubeScore: '' }
-const validate = await unlessMissing('kubernetes-validate did not check the chart', async () =>
+const validate = await unlessMissing('kubernetes-validate was', async () =>
   join(await installPython('kubernetes-validate', join(root, 'tests/chart/requirements.txt')), 'kubernetes-validate'),
 )
 const OLDEST_AND_NEWEST = ['1.27', '1.37']

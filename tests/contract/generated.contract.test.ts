@@ -22,8 +22,8 @@ it('a Go client by oapi-codegen compiles', async () => {
   for (const file of ['go.mod', 'go.sum', 'oapi-codegen.yaml'])
     copyFileSync(join(FOLDER, 'go', file), join(folder, file))
   const generator = await ensureBuilt({ ...OAPI_CODEGEN, program: 'oapi-codegen' })
-  await runStep(generator as string, ['-config', 'oapi-codegen.yaml', DESCRIPTION], { cwd: folder })
-  await runStep((await findGo()) as string, ['vet', './...'], { cwd: folder, env: { CGO_ENABLED: '0' } })
+  await runStep(generator, ['-config', 'oapi-codegen.yaml', DESCRIPTION], { cwd: folder })
+  await runStep(await findGo(), ['vet', './...'], { cwd: folder, env: { CGO_ENABLED: '0' } })
 })
 
 it('a Java client by OpenAPI Generator compiles', async () => {

@@ -5,6 +5,7 @@ import { freePort } from '../../local/processes/port.ts'
 import { startProcess, untilReady } from '../../local/processes/process.ts'
 import { findPrograms } from '../support/debian-package.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { unlessMissing } from '../support/unless-missing.ts'
 
 const START_TIMEOUT_MS = 30_000
 /** The interval at which the Prometheus of a test scrapes and evaluates. */
@@ -14,7 +15,9 @@ const EVERY = '500ms'
 export type Programs = { prometheus: string; promtool: string }
 
 export const findPrometheus = (): Promise<Programs | undefined> =>
-  findPrograms('prometheus', { prometheus: 'usr/bin/prometheus', promtool: 'usr/bin/promtool' }, 'The alerts were')
+  unlessMissing('The alerts were', () =>
+    findPrograms('prometheus', { prometheus: 'usr/bin/prometheus', promtool: 'usr/bin/promtool' }),
+  )
 
 /** The complaints of promtool about metrics in the text format; empty if there are none. */
 export async function complaintsAbout({ promtool }: Programs, metrics: string): Promise<string[]> {

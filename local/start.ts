@@ -14,6 +14,7 @@ import { createSupervisor } from './launch/supervisor.ts'
 import { storedToken } from './launch/token.ts'
 import { describe, Failure, runProgram } from './processes/failure.mjs'
 import { END_SIGNALS } from './processes/foreground.mjs'
+import { rotateLogs } from './processes/log-file.ts'
 import { isPortFree } from './processes/port.ts'
 import { killLivingGroups, livingProcesses, onEachStart } from './processes/process.ts'
 import { type Containers, killLivingContainers } from './stores/docker.ts'
@@ -55,6 +56,7 @@ async function main(args: string[]): Promise<number> {
     await checkPorts(settings)
     if (options.fresh) await forget(settings, progress)
     keepPrivate(localDir)
+    rotateLogs(join(localDir, 'logs'))
     onEachStart(({ name, pid }) => started.add(name, pid))
     return await run(settings, progress, stop, started)
   } finally {

@@ -2,10 +2,9 @@ import { join } from 'node:path'
 import { root } from '../places.mjs'
 import { endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
-import { rotateLog } from '../processes/log-file.ts'
 import { sideBySide } from '../processes/side-by-side.ts'
 import type { Launch, Stores } from './launch.ts'
-import { logFileOf, startService, untilServiceReady } from './service.ts'
+import { startService, untilServiceReady } from './service.ts'
 import { type Service, servicesOf, urlsOf } from './settings.ts'
 import { environmentFor, startStores } from './stores.ts'
 
@@ -26,7 +25,6 @@ export async function bringUp(launch: Launch, signal: AbortSignal): Promise<Stor
   }
   async function bringUpService(service: Service, signal: AbortSignal): Promise<void> {
     const { name } = service
-    rotateLog(logFileOf(settings, name))
     const start = () => startService(service, { settings, token, stores })
     await progress.step(`Service ${name}`, async () => {
       const running = await start()

@@ -1,6 +1,4 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { rotateLog } from '../processes/log-file.ts'
 import { sideBySide } from '../processes/side-by-side.ts'
 import type { Programs } from '../stores/jars.ts'
 import { startKafkaCluster } from '../stores/kafka-cluster.ts'
@@ -9,7 +7,6 @@ import type { Launch, Stores } from './launch.ts'
 import { storedSecret } from './token.ts'
 
 const START_TIMEOUT_MS = 120_000
-const STORE_LOG = /^(?:kafka|redis|sentinel)-.*\.log$/
 /** The users of Kafka: `admin` may do everything. */
 const USERS = ['admin', 'api', 'projector', 'plantctl']
 
@@ -24,7 +21,6 @@ export async function startCluster(launch: Launch, programs: Programs, signal: A
   const secretOf = (user: string) => join(dir, 'passwords', user)
   const passwords = Object.fromEntries(USERS.map((user) => [user, storedSecret(secretOf(user))]))
   const logDir = join(settings.localDir, 'logs')
-  for (const name of readdirSync(logDir)) if (STORE_LOG.test(name)) rotateLog(join(logDir, name))
   const common = { logDir, startTimeoutMs: START_TIMEOUT_MS }
   const from = (port: number) => ({ nextPort: () => port++ })
   const kafkaOptions = { ...common, ...from(settings.kafkaPort), dir: join(dir, 'kafka'), classpath, java, passwords }

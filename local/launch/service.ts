@@ -33,13 +33,11 @@ export const argumentsOf = (kind: ServiceKind, folder = root) => [
 export const stopGraceMs = (kind: ServiceKind, { DRAIN_MS }: NodeJS.ProcessEnv) =>
   Math.max(10_000, kind === 'api' ? Number(DRAIN_MS || 500) + 9_500 : 0)
 
-export const logFileOf = ({ localDir }: Settings, name: string) => join(localDir, 'logs', `${name}.log`)
-
 /** Resolves at once, before the service is ready. */
 export function startService(service: Service, environment: Environment): Promise<RunningProcess> {
   const { name, kind, port, opsPort } = service
   const { settings } = environment
-  const [logFile, env] = [logFileOf(settings, name), environmentOf(service, environment)]
+  const [logFile, env] = [join(settings.localDir, 'logs', `${name}.log`), environmentOf(service, environment)]
   const listens = { host: settings.host, ports: port === undefined ? [opsPort] : [port, opsPort] }
   return startProcess({ name, command: process.execPath, args: argumentsOf(kind), cwd: root, env, logFile, ...listens })
 }

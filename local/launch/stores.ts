@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../processes/failure.mjs'
-import { rotateLog } from '../processes/log-file.ts'
 import { sideBySide } from '../processes/side-by-side.ts'
 import { writeWhole } from '../processes/whole-file.ts'
 import { createContainers, pullMissingImages, type Store, whyNoDocker } from '../stores/docker.ts'
@@ -109,11 +108,10 @@ async function startAsProcesses(launch: Launch, programs: Programs, signal: Abor
   await sideBySide(signal, ...(hasKafka ? [] : [kafka]), ...(hasRedis ? [] : [redis]))
 }
 
-function placesOf(name: Store, { localDir }: Settings): { dir: string; logFile: string } {
-  const logFile = join(localDir, 'logs', `${name}.log`)
-  rotateLog(logFile)
-  return { dir: join(localDir, 'data', name), logFile }
-}
+const placesOf = (name: Store, { localDir }: Settings) => ({
+  dir: join(localDir, 'data', name),
+  logFile: join(localDir, 'logs', `${name}.log`),
+})
 
 /** Deletes the plants of this local folder: those of processes and those of containers. */
 export async function forget({ localDir, hasKafka, hasRedis }: Settings, progress: Progress): Promise<void> {

@@ -1,5 +1,5 @@
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, renameSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { endOf } from './command.ts'
 
 const MAX_BYTES = 64 * 1024
@@ -28,10 +28,10 @@ export function lastError(path: string, from: number): string {
   return error ? `  ${readable(error)}` : lastLines(path, from)
 }
 
-/** Makes place for the log of a new start and keeps one previous file. */
-export function rotateLog(path: string): void {
-  mkdirSync(dirname(path), { recursive: true })
-  if (existsSync(path)) renameSync(path, `${path}.1`)
+/** Makes place for the logs of a new start in a folder, and keeps one previous file of each. */
+export function rotateLogs(folder: string): void {
+  const logs = readdirSync(folder).filter((name) => name.endsWith('.log'))
+  for (const name of logs) renameSync(join(folder, name), join(folder, `${name}.1`))
 }
 
 function readable(line: string): string {

@@ -3,12 +3,11 @@ import { join } from 'node:path'
 import { aborted, parseArgs } from 'node:util'
 import { bringUp } from './launch/bring-up.ts'
 import { help, welcome } from './launch/help.ts'
-import type { StoreUser } from './launch/launch.ts'
 import { createProgress, type Progress } from './launch/progress.ts'
-import { type Pids, removeRun, writeRun } from './launch/run-file.ts'
+import { type Pids, removeRun, type StoreUser, writeRun } from './launch/run-file.ts'
 import { stopGraceMs } from './launch/service.ts'
 import { portsOf, readSettings, type Settings, urlsOf } from './launch/settings.ts'
-import { claim } from './launch/started-record.ts'
+import { claim, type StartedRecord } from './launch/started-record.ts'
 import { forget } from './launch/stores.ts'
 import { createSupervisor } from './launch/supervisor.ts'
 import { storedToken } from './launch/token.ts'
@@ -17,7 +16,7 @@ import { END_SIGNALS } from './processes/foreground.mjs'
 import { rotateLogs } from './processes/log-file.ts'
 import { isPortFree } from './processes/port.ts'
 import { killLivingGroups, livingProcesses, onEachStart } from './processes/process.ts'
-import { type Containers, killLivingContainers } from './stores/docker.ts'
+import { killLivingContainers, stopLivingContainers } from './stores/docker.ts'
 
 // `npm start`: Kafka, Redis and both services on this machine. run.ts has installed the packages.
 
@@ -82,26 +81,17 @@ async function checkPorts(settings: Settings): Promise<void> {
   }
 }
 
-type Started = Awaited<ReturnType<typeof claim>>
-
-async function run(settings: Settings, progress: Progress, stop: AbortSignal, started: Started): Promise<number> {
+async function run(settings: Settings, progress: Progress, stop: AbortSignal, started: StartedRecord): Promise<number> {
   const { localDir, topic, partitions, table } = settings
   const token = settings.token ?? storedToken(localDir)
   let publish: (() => void) | undefined
-  let containers: Containers | undefined
   const gaveUp = new AbortController()
   const supervisor = createSupervisor({
     say: progress.say,
     onRunAgain: () => publish?.(),
     onGiveUp: (error) => gaveUp.abort(error),
   })
-  const launch = {
-    ...{ settings, token, progress, keep: supervisor.keep },
-    onContainers(found: Containers) {
-      containers = found
-      started.addContainers(found.project)
-    },
-  }
+  const launch = { settings, token, progress, started, keep: supervisor.keep }
   try {
     const { settingsOf, dockerProject } = await bringUp(launch, AbortSignal.any([stop, gaveUp.signal]))
     const { EVENT_SOURCE } = process.env
@@ -122,7 +112,7 @@ async function run(settings: Settings, progress: Progress, stop: AbortSignal, st
   } finally {
     publish = undefined
     await supervisor.release()
-    await stopAll(containers).catch((error) => progress.say(`! ${describe(error)}`))
+    await stopAll().catch((error) => progress.say(`! ${describe(error)}`))
     removeRun(localDir)
     progress.say('Stopped.')
   }
@@ -136,14 +126,14 @@ function pids(): Pids {
  * Stops everything. The apis are first: they need both stores to complete the requests in flight. A store that takes
  * longer than its limit is killed, which loses nothing.
  */
-async function stopAll(containers: Containers | undefined) {
+async function stopAll() {
   for (const kind of ['api', 'projector'] as const) {
     const services = livingProcesses().filter(({ name }) => name.startsWith(kind))
     const graceMs = stopGraceMs(kind, process.env)
     await Promise.all(services.map((service) => service.stop({ graceMs })))
   }
   const stores = livingProcesses().map((store) => store.stop({ graceMs: STORE_GRACE_MS }))
-  await Promise.all([containers?.stop(), ...stores])
+  await Promise.all([stopLivingContainers(), ...stores])
 }
 
 function readOptions(args: string[]) {

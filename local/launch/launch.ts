@@ -1,7 +1,8 @@
 import type { RunningProcess } from '../processes/process.ts'
-import type { Containers } from '../stores/docker.ts'
 import type { Progress } from './progress.ts'
+import type { StoreUser } from './run-file.ts'
 import type { Settings } from './settings.ts'
+import type { StartedRecord } from './started-record.ts'
 import type { Start } from './supervisor.ts'
 
 export type Launch = {
@@ -10,13 +11,11 @@ export type Launch = {
   progress: Progress
   /** Called with each ready process, and with the function that restarts it. */
   keep(running: RunningProcess, start: Start): void
-  /** Called before they are started. */
-  onContainers(containers: Containers): void
+  started: StartedRecord
 }
 
 /** A program that uses the stores. If the stores have users, each program has the rights that it needs. */
 export type Role = 'setup' | StoreUser
-export type StoreUser = 'api' | 'projector' | 'plantctl'
 
 export type Stores = {
   settingsOf(role: Role): Record<string, string>

@@ -2,7 +2,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { identify } from '../processes/process-identity.ts'
 import { writeWhole } from '../processes/whole-file.ts'
-import type { StoreUser } from './launch.ts'
+
+export type StoreUser = 'api' | 'projector' | 'plantctl'
 
 /**
  * `run.json`: what other programs need to know of a running `npm start`. It exists from the moment both services are

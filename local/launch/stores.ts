@@ -73,11 +73,11 @@ export function environmentFor(stores: Stores, { topic, partitions, table }: Set
 }
 
 /** Kafka and Redis as containers that end with the launcher; each local folder has its own compose project. */
-async function startInDocker({ settings, progress, onContainers }: Launch, signal: AbortSignal): Promise<string> {
+async function startInDocker({ settings, progress, started }: Launch, signal: AbortSignal): Promise<string> {
   const { hasKafka, hasRedis, localDir, kafkaPort, redisPort } = settings
   const containers = createContainers(projectOf(localDir))
   const stores: Store[] = [...(hasKafka ? [] : ['kafka' as const]), ...(hasRedis ? [] : ['redis' as const])]
-  onContainers(containers)
+  started.addContainers(containers.project)
   const options = { ports: { kafka: kafkaPort, redis: redisPort }, signal }
   await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
   return containers.project

@@ -37,7 +37,6 @@ export async function pullMissingImages(signal?: AbortSignal): Promise<string | 
 /** Projects started here and not yet stopped. */
 const living = new Set<string>()
 
-export type Containers = ReturnType<typeof createContainers>
 /** Ports on 127.0.0.1. */
 type Start = { ports: Record<Store, number>; signal: AbortSignal }
 
@@ -90,6 +89,11 @@ async function untilUp(project: string, store: Store, { ports, signal }: Start):
     }
     await delay(100)
   }
+}
+
+/** Stops and removes the containers of everything started here. */
+export async function stopLivingContainers(): Promise<void> {
+  await Promise.all(Array.from(living, (project) => createContainers(project).stop()))
 }
 
 /** The last resort: ends everything started here at once. */

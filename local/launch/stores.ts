@@ -91,21 +91,16 @@ export const projectOf = (localDir: string) =>
 async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<void> {
   const { settings, progress, keep } = launch
   const { hasKafka, hasRedis, kafkaPort, redisPort } = settings
-  async function bringUp(label: string, start: Start, signal: AbortSignal): Promise<void> {
+  const { java, kafkaClasspath: classpath, redisServer } = programs
+  const kafka = { ...placesOf('kafka', settings), port: kafkaPort, controllerPort: kafkaPort + 1, java, classpath }
+  const redis = { ...placesOf('redis', settings), port: redisPort, appendOnly: true, redisServer }
+  const bringUp = (label: string, start: Start) => async (signal: AbortSignal) =>
     keep(await progress.step(label, () => start(signal)), start)
-  }
-  async function kafka(signal: AbortSignal): Promise<void> {
-    const { java, kafkaClasspath: classpath } = programs
-    const ports = { port: kafkaPort, controllerPort: kafkaPort + 1 }
-    const options = { ...placesOf('kafka', settings), ...ports, java, classpath }
-    await bringUp('Kafka', (signal) => startKafka({ ...options, signal }), signal)
-  }
-  async function redis(signal: AbortSignal): Promise<void> {
-    const { redisServer } = programs
-    const options = { ...placesOf('redis', settings), redisServer, port: redisPort, appendOnly: true }
-    await bringUp('Redis', (signal) => startRedis({ ...options, signal }), signal)
-  }
-  await sideBySide(signal, ...(hasKafka ? [] : [kafka]), ...(hasRedis ? [] : [redis]))
+  await sideBySide(
+    signal,
+    ...(hasKafka ? [] : [bringUp('Kafka', (signal) => startKafka({ ...kafka, signal }))]),
+    ...(hasRedis ? [] : [bringUp('Redis', (signal) => startRedis({ ...redis, signal }))]),
+  )
 }
 
 const placesOf = (name: Store, { localDir }: Settings) => ({

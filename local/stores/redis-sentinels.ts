@@ -27,7 +27,6 @@ type ServerOptions = StartOptions & {
 }
 
 type SentinelOptions = ServerOptions & {
-  replicas?: number
   appendOnly?: boolean
   downAfterMs?: number
   /**
@@ -38,16 +37,17 @@ type SentinelOptions = ServerOptions & {
 }
 
 const MASTER = 'plants'
+const REPLICAS = [2, 3]
 const SENTINELS = [1, 2, 3]
 const QUORUM = 2
 
 /**
- * A master, its replicas and three sentinels, which make a replica the master when it does not respond for downAfterMs.
+ * A master, two replicas and three sentinels, which make a replica the master when it does not respond for downAfterMs.
  * Resolves to the name of the master at the sentinels, their addresses separated by commas, and the processes; the
  * master is the first server.
  */
 export async function startSentinels(all: SentinelOptions) {
-  const { replicas = 2, downAfterMs = 1_000, appendOnly = false, tls, ...options } = all
+  const { downAfterMs = 1_000, appendOnly = false, tls, ...options } = all
   const { dir, logDir = dir, nextPort = freePort, reachedAt = async (_, port) => port } = options
   async function startServer(n: number, more: Record<string, string | string[]>): Promise<RunningServer> {
     const [name, port] = [`redis-${n}`, await nextPort()]
@@ -64,8 +64,7 @@ export async function startSentinels(all: SentinelOptions) {
   }
   const master = await startServer(1, {})
   const follow = { replicaof: ['127.0.0.1', String(master.peerPort)], 'repl-diskless-sync-delay': '0' }
-  const others = Array.from({ length: replicas }, (_, n) => startServer(n + 2, follow))
-  const servers = [master, ...(await Promise.all(others))]
+  const servers = [master, ...(await Promise.all(REPLICAS.map((n) => startServer(n, follow))))]
   const config = [
     ['sentinel', 'monitor', MASTER, '127.0.0.1', String(master.peerPort), String(QUORUM)],
     ['sentinel', 'down-after-milliseconds', MASTER, String(downAfterMs)],

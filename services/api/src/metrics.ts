@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import type { LaneOptions } from '@plant-store/shared/event-log/lanes.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { TraceIds } from '@plant-store/shared/runtime/json-log.ts'
-import { growthOf, type Metrics, metricsIn } from '@plant-store/shared/runtime/metrics.ts'
+import { createMeter, type Metrics, metricsIn } from '@plant-store/shared/runtime/metrics.ts'
 import type { Authentication } from './auth/open-authentication.ts'
 import type { ClaimIndex } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
@@ -80,22 +80,25 @@ export function addApiMetrics(metrics: Metrics) {
   // Looked up once: that takes as long as an observation.
   const createsBy = new Map(COUNTED.map((status) => [status, creates.labels(String(status))]))
   const verdictsBy = { acknowledgement: verdicts.labels('acknowledgement'), log: verdicts.labels('log') }
-  const created = growthOf(creates, ({ status }) => status === String(SERVED))
+  const served = createMeter()
 
   return {
     /** The successful creates since the last call, how far the read model is behind, and the used part of the window. */
-    async sample(claimIndex: Pick<ClaimIndex, 'totals' | 'lag'>, settings: Pick<ApiSettings, 'WINDOW_MAX_MIB'>) {
+    sample(claimIndex: Pick<ClaimIndex, 'totals' | 'lag'>, settings: Pick<ApiSettings, 'WINDOW_MAX_MIB'>) {
       const { readModelLag, bytes } = claimIndex.totals()
       // Cut off from the log, this instance does not know what the read model lacks.
       const lag = claimIndex.lag() === undefined ? null : readModelLag
-      return { ...(await created()), lag, window: bytes / bytesOfMib(settings.WINDOW_MAX_MIB) }
+      return { ...served.read(), lag, window: bytes / bytesOfMib(settings.WINDOW_MAX_MIB) }
     },
 
     requestCompleted({ method, route, status, error, durationMs }: CompletedRequest, exemplar?: TraceIds): void {
       requests.inc({ method, route, status, error: error ?? '' })
       const labels = { method, route }
       const value = durationMs / 1_000
-      if (method === 'POST' && route === '/plants' && TRIED.has(error)) createsBy.get(status)?.observe(value)
+      if (method === 'POST' && route === '/plants' && TRIED.has(error)) {
+        createsBy.get(status)?.observe(value)
+        if (status === SERVED) served.record(durationMs)
+      }
       if (enableExemplars) durations.observe({ labels, value, ...(exemplar && { exemplarLabels: exemplar }) })
       else durations.observe(labels, value)
     },

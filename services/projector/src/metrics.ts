@@ -2,7 +2,7 @@ import { PARKED, reasonName } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import { growthOf, type Metrics, metricsIn, rateOf } from '@plant-store/shared/runtime/metrics.ts'
+import { createMeter, type Metrics, metricsIn } from '@plant-store/shared/runtime/metrics.ts'
 import type { TableStores } from '@plant-store/shared/table/table.ts'
 import type { TableWriter } from '@plant-store/shared/table/table-writer.ts'
 import type { createProjector } from './projector.ts'
@@ -34,16 +34,15 @@ export function addProjectorMetrics(metrics: Metrics) {
     'Appends to the table without acknowledgement. Each is retried.',
   )
   const counts = new Map<Partition, Counts>()
-  const batches = growthOf(durations)
-  const applied = rateOf(records)
+  const batches = createMeter()
 
   return {
     /**
      * The records since the last call, the time of their batches, and how far the read model and the table are behind.
      */
-    async sample({ lag }: { lag(): number | undefined }, table?: Pick<TableWriter, 'lag'>) {
+    sample({ lag }: { lag(): number | undefined }, table?: Pick<TableWriter, 'lag'>) {
       const ofTable = table === undefined ? {} : { tableLag: table.lag() ?? null }
-      return { ...(await batches()), perSecond: await applied(), lag: lag() ?? null, ...ofTable }
+      return { ...batches.read(), lag: lag() ?? null, ...ofTable }
     },
 
     /** Wraps a read model so that its calls are measured. */
@@ -51,16 +50,20 @@ export function addProjectorMetrics(metrics: Metrics) {
       return {
         async apply(partition, expected, next, batch, freshGeneration) {
           const done = durations.startTimer()
+          let appliedRecords = 0
           try {
             const applied = await apply(partition, expected, next, batch, freshGeneration)
             if (applied.is === 'stale') stale.inc()
-            else countApplied(batch)
+            else {
+              appliedRecords = batch.length
+              countApplied(batch)
+            }
             return applied
           } catch (error) {
             failures.inc()
             throw error
           } finally {
-            done()
+            batches.record(done() * 1_000, appliedRecords)
           }
         },
         async meta(partition) {

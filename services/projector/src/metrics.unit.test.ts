@@ -30,6 +30,7 @@ function observe(apply: () => Promise<ApplyResult>) {
     readModel,
     applyBatch: () => readModel.apply(P, BEFORE_LOG, BEFORE_LOG, batch, 'g'),
     observeParts: observer.observeParts,
+    sample: () => observer.sample({ lag: () => undefined }),
 
     /** The samples of a metric, by the value of their only label, or by their suffix. */
     async read(name: string): Promise<Record<string, number>> {
@@ -53,13 +54,14 @@ it.each<[string, () => Promise<ApplyResult>, counts: number[], parked: Record<st
   ['stale', async () => ({ is: 'stale', checkpoint: BEFORE_LOG }), [0, 1, 0], none],
   ['failing', () => Promise.reject(new Error('lost')), [0, 0, 1], none],
 ])('of a batch that is %s, the result counts', async (_what, apply, counts, parked) => {
-  const { applyBatch, read } = observe(apply)
+  const { applyBatch, read, sample } = observe(apply)
   const [expected, found] = await Promise.allSettled([apply(), applyBatch()])
   expect(found).toEqual(expected)
   const names = ['records', 'stale', 'apply_failures'].map((name) => `projector_${name}_total`)
   expect(await Promise.all(names.map(read))).toEqual(counts.map((count) => ({ '': count })))
   expect(await read('projector_parked_total')).toEqual(parked)
   expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
+  expect(sample()).toMatchObject({ perSecond: counts[0] === 0 ? 0 : expect.toSatisfy((rate: number) => rate > 0) })
 })
 
 it('a table that cannot be read has no lag, and its partitions wait', async () => {

@@ -1,3 +1,4 @@
+import { createHistogram } from 'node:perf_hooks'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry, type RegistryContentType } from 'prom-client'
 import { version } from './version.ts'
 
@@ -47,59 +48,27 @@ export function metricsIn(metrics: Metrics) {
   }
 }
 
-/** Returns a function that reads how much a counter grew in a second, since its last call. */
-export function rateOf(counter: Counter): () => Promise<number> {
-  let before = 0
+/** Counts items, and measures the time that each of their batches takes. */
+export function createMeter() {
+  const microseconds = createHistogram()
+  let items = 0
   let readAt = performance.now()
-  return async () => {
-    const { values } = await counter.get()
-    const count = values.reduce((sum, { value }) => sum + value, 0)
-    const perSecond = ((count - before) * 1_000) / (performance.now() - readAt)
-    before = count
-    readAt = performance.now()
-    return perSecond
+  return {
+    record(ms: number, count = 1): void {
+      microseconds.record(Math.max(1, Math.round(ms * 1_000)))
+      items += count
+    },
+
+    /** The items a second since the last call, and percentiles of the times; null when nothing was recorded. */
+    read() {
+      const percentileMs = (percent: number) =>
+        microseconds.count === 0 ? null : microseconds.percentile(percent) / 1_000
+      const now = performance.now()
+      const found = { perSecond: (items * 1_000) / (now - readAt), p50Ms: percentileMs(50), p99Ms: percentileMs(99) }
+      microseconds.reset()
+      items = 0
+      readAt = now
+      return found
+    },
   }
-}
-
-/** Returns a function that reads the growth of a histogram of seconds since its last call. */
-export function growthOf(histogram: Histogram, isCounted = (_labels: Labels) => true) {
-  let before = new Map<number, number>()
-  let readAt = performance.now()
-
-  return async () => {
-    const { values } = await histogram.get()
-    const counts = new Map<number, number>()
-    for (const { labels: found, value, metricName } of values as BucketValue[]) {
-      if (!metricName?.endsWith('_bucket') || !isCounted(found)) continue
-      const bound = found.le === '+Inf' ? Infinity : Number(found.le)
-      counts.set(bound, (counts.get(bound) ?? 0) + value)
-    }
-    const bounds = [...counts.keys()].sort((a, b) => a - b)
-    const grown = bounds.map((bound) => (counts.get(bound) ?? 0) - (before.get(bound) ?? 0))
-    const seconds = (performance.now() - readAt) / 1_000
-    before = counts
-    readAt = performance.now()
-    return {
-      perSecond: (grown.at(-1) ?? 0) / seconds,
-      // As exact as the buckets are; null when nothing was counted.
-      p50Ms: quantileMs(bounds, grown, 0.5),
-      p99Ms: quantileMs(bounds, grown, 0.99),
-    }
-  }
-}
-
-type Labels = Readonly<Record<string, string | number | undefined>>
-type BucketValue = { labels: Labels; value: number; metricName?: string }
-
-/** As `histogram_quantile` of Prometheus: values are taken to lie evenly within a bucket. */
-function quantileMs(bounds: readonly number[], counts: readonly number[], quantile: number): number | null {
-  const total = counts.at(-1) ?? 0
-  if (total === 0) return null
-  const rank = quantile * total
-  const at = counts.findIndex((count) => count >= rank)
-  const upper = bounds[at] ?? Infinity
-  const lower = bounds[at - 1] ?? 0
-  if (upper === Infinity) return lower * 1_000
-  const below = counts[at - 1] ?? 0
-  return (lower + ((upper - lower) * (rank - below)) / ((counts[at] as number) - below)) * 1_000
 }

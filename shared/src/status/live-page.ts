@@ -78,10 +78,10 @@ export function createLivePage({ service, version, readiness, log }: Options) {
     },
 
     /** From now on the charts show these samples, one a second. `close` ends that. */
-    showSamples(sample: () => Promise<Sample>): { close(): Promise<void> } {
+    showSamples(sample: () => Sample): { close(): Promise<void> } {
       return repeat({
         ...{ time: systemTime, everyMs: SAMPLE_EVERY_MS, what: 'sampling', log },
-        task: async () => history.add({ time: Date.now(), ...(await sample()) }),
+        task: async () => history.add({ time: Date.now(), ...sample() }),
         onHalt() {},
       })
     },

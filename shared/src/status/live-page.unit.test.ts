@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000
 
 it('a page with samples from before the clock was set back gets those that there are', async () => {
   const { pages, showSamples } = createLivePage({ service: 'api', version: '1', readiness: () => [], log: quietLog })
-  const { close } = showSamples(async () => ({ rate: 1 }))
+  const { close } = showSamples(() => ({ rate: 1 }))
   onTestFinished(close)
   const query = new URLSearchParams({ since: String(Date.now() + HOUR_MS) })
   await eventually(async () => {

@@ -80,7 +80,7 @@ export async function openServiceStores(
     },
 
     /** Shows these samples on the page of the operations port, one a second. */
-    showSamples(sample: () => Promise<Sample>): void {
+    showSamples(sample: () => Sample): void {
       closeLater(page.showSamples(sample).close)
     },
   }

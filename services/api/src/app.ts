@@ -68,7 +68,7 @@ export async function createApp(parts: AppParts) {
   await describeRoutes(app)
   await app.register(async (operations) => {
     admission.count(operations)
-    if (settings.RATE_LIMIT_PER_MINUTE > 0) await limitRates(operations, settings.RATE_LIMIT_PER_MINUTE)
+    if (settings.RATE_LIMIT_PER_MINUTE > 0) limitRates(operations, settings.RATE_LIMIT_PER_MINUTE)
     // Fastify adds a charset, which this media type does not have (RFC 8259).
     operations.addHook('onSend', (_request, reply, _payload, done) => {
       if (reply.getHeader('content-type') === `${JSON_TYPE}; charset=utf-8`) reply.type(JSON_TYPE)

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
-import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { FastifyInstance } from 'fastify'
+import type { Caller } from '../auth/require-access.ts'
 import type { HttpSettings } from '../settings.ts'
 import { sendFailure } from './error-responses.ts'
 import { HttpError } from './errors.ts'
@@ -111,20 +111,29 @@ export function createAdmission(
  * Limits the requests per minute of each caller, over all of its tokens, to this instance. Responses have the fields of
  * draft-ietf-httpapi-ratelimit-headers, and the three of its first versions.
  */
-export async function limitRates(operations: FastifyInstance, perMinute: number): Promise<void> {
-  await operations.register(rateLimit, {
-    global: false,
-    max: perMinute,
-    timeWindow: RATE_WINDOW_MS,
-    store: MonotonicStore,
-    keyGenerator: ({ caller }) => caller,
-  })
-  const count = operations.createRateLimit()
+export function limitRates(operations: FastifyInstance, perMinute: number): void {
   const policy = `"caller";q=${perMinute};w=${RATE_WINDOW_MS / 1_000}`
-  operations.addHook('onRequest', async (request, reply) => {
-    const limit = await count(request)
-    if (limit.isAllowed) return
-    const { remaining, ttlInSeconds: seconds, isExceeded } = limit
+  const windows = new Map<Caller, { requests: number; startedAt: number }>()
+
+  function count(caller: Caller) {
+    // Not the machine's clock: after a step back, it would refuse a caller for as long.
+    const now = systemTime.now()
+    const known = windows.get(caller)
+    const isOver = known === undefined || now - known.startedAt >= RATE_WINDOW_MS
+    const window = isOver ? { requests: 0, startedAt: now } : known
+    window.requests++
+    // Moved to the end of the map: the first one is the caller that was counted least recently.
+    windows.delete(caller)
+    windows.set(caller, window)
+    const [first] = windows.keys()
+    if (first !== undefined && windows.size > MAX_CALLERS_COUNTED) windows.delete(first)
+    const seconds = Math.ceil((RATE_WINDOW_MS - (now - window.startedAt)) / 1_000)
+    return { requests: window.requests, seconds }
+  }
+
+  operations.addHook('onRequest', ({ caller }, reply, done) => {
+    const { requests, seconds } = count(caller)
+    const remaining = Math.max(0, perMinute - requests)
     reply.headers({
       'ratelimit-policy': policy,
       ratelimit: `"caller";r=${remaining};t=${seconds}`,
@@ -132,29 +141,7 @@ export async function limitRates(operations: FastifyInstance, perMinute: number)
       'ratelimit-remaining': remaining,
       'ratelimit-reset': seconds,
     })
-    if (isExceeded) throw new HttpError('tooManyRequests', undefined, { 'retry-after': String(seconds) })
+    if (requests <= perMinute) done()
+    else done(new HttpError('tooManyRequests', undefined, { 'retry-after': String(seconds) }))
   })
-}
-
-/** The plugin's store goes by the machine's clock: after a step back, it would refuse a caller for as long. */
-class MonotonicStore implements FastifyRateLimitStore {
-  readonly #windows = new Map<string, { current: number; startedAt: number }>()
-
-  incr(...[caller, done]: Parameters<FastifyRateLimitStore['incr']>): void {
-    const now = systemTime.now()
-    const known = this.#windows.get(caller)
-    const isOver = known === undefined || now - known.startedAt >= RATE_WINDOW_MS
-    const window = isOver ? { current: 0, startedAt: now } : known
-    window.current++
-    // Moved to the end of the map: the first one is the caller that was counted least recently.
-    this.#windows.delete(caller)
-    this.#windows.set(caller, window)
-    const [first] = this.#windows.keys()
-    if (first !== undefined && this.#windows.size > MAX_CALLERS_COUNTED) this.#windows.delete(first)
-    done(null, { current: window.current, ttl: RATE_WINDOW_MS - (now - window.startedAt) })
-  }
-
-  child(): this {
-    return this
-  }
 }

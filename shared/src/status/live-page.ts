@@ -10,9 +10,6 @@ import { readStatus, type StatusSource } from './read-status.ts'
 import { statusJson } from './status-json.ts'
 
 const SAMPLE_EVERY_MS = 1_000
-/** Reading the status takes requests to Kafka and Redis. The status is not read while no page is open. */
-const STATUS_EVERY_MS = 1_000
-const STATUS_PATIENCE_MS = 500
 
 const FILES = [
   { path: '/', file: import.meta.resolve('./page/page.html'), type: 'text/html' },
@@ -70,11 +67,10 @@ export function createLivePage({ service, version, readiness, log }: Options) {
     /** From now on the page shows the state of the stores that `open` returns; the first view of the page calls it. */
     showStores(open: () => StatusSource): void {
       let stores: StatusSource | undefined
-      const read = async () => {
+      statusOf = createLatest(async () => {
         stores ??= open()
         return statusJson(await readStatus(stores))
-      }
-      statusOf = createLatest(read, systemTime, STATUS_EVERY_MS, STATUS_PATIENCE_MS)
+      })
     },
 
     /** From now on the charts show these samples, one a second. `close` ends that. */

@@ -1,22 +1,19 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
-import { describe, expect, it } from 'vitest'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createRetries } from './retry-until-covered.ts'
 
 const P = 3 as Partition
 const DEADLINE_MS = 2_000
 const beyond: ConsistencyToken = new Map([[P, (2 ** 48 - 1) as Offset]])
 
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
 /** Requests whose window and checkpoint the test moves. Counts the reads of the checkpoint, and the attempts. */
 function openRequests() {
-  const state = { now: 0, next: 5, checkpoint: 2, checkpointReads: 0, attempts: 0 }
-  const timers: { at: number; callback: () => void }[] = []
-  /** The clock jumps to the next timer when nothing else is left to do. */
-  function jump(): void {
-    const [next] = timers.sort((a, b) => a.at - b.at).splice(0, 1)
-    state.now = next?.at ?? state.now
-    next?.callback()
-  }
+  const state = { next: 5, checkpoint: 2, checkpointReads: 0, attempts: 0 }
   const retry = createRetries(
     {
       lookUp: async () => {
@@ -25,17 +22,7 @@ function openRequests() {
       },
     },
     { window: () => ({ next: state.next as Offset }) as never, needTail() {} },
-    {
-      deadlineMs: DEADLINE_MS,
-      time: {
-        now: () => state.now,
-        after(ms, callback) {
-          timers.push({ at: state.now + ms, callback })
-          setImmediate(jump)
-          return () => {}
-        },
-      },
-    },
+    { deadlineMs: DEADLINE_MS, time: systemTime },
   )
   const request = (positions: ConsistencyToken, result: () => string | undefined = () => undefined) =>
     retry(positions, async () => {
@@ -48,9 +35,10 @@ function openRequests() {
 describe('requests that wait for a position that no log has', () => {
   it('make one attempt each, and together read its checkpoint once in 20 ms, until their deadline', async () => {
     const { state, request } = openRequests()
-    const results = await Promise.all(Array.from({ length: 500 }, () => request(beyond)))
-    for (const result of results) expect(result).toEqual({ is: 'coverageGap' })
-    expect([state.attempts, state.now <= DEADLINE_MS]).toEqual([500, true])
+    const requests = Array.from({ length: 500 }, () => request(beyond))
+    await vi.advanceTimersByTimeAsync(DEADLINE_MS)
+    for (const result of await Promise.all(requests)) expect(result).toEqual({ is: 'coverageGap' })
+    expect(state.attempts).toBe(500)
     expect(state.checkpointReads).toBeGreaterThan(1)
     expect(state.checkpointReads).toBeLessThanOrEqual(DEADLINE_MS / 20)
   })
@@ -58,19 +46,21 @@ describe('requests that wait for a position that no log has', () => {
   it('make a further attempt as soon as the tail or the read model has passed the position', async () => {
     for (const passed of [{ next: 10 }, { checkpoint: 9 }]) {
       const { state, request } = openRequests()
-      const plant = await request(new Map([[P, 9 as Offset]]), () => {
+      const plant = request(new Map([[P, 9 as Offset]]), () => {
         setImmediate(() => Object.assign(state, passed))
         return state.attempts === 3 ? 'a plant' : undefined
       })
-      expect([plant, state.attempts]).toEqual(['a plant', 3])
-      expect(state.now).toBeLessThan(DEADLINE_MS)
+      await vi.advanceTimersByTimeAsync(DEADLINE_MS - 1)
+      expect([await plant, state.attempts]).toEqual(['a plant', 3])
     }
   })
 })
 
 it('a request whose positions the tail has passed, or without any, reads no checkpoint', async () => {
   const { state, request } = openRequests()
-  for (const positions of [new Map(), new Map([[P, 4 as Offset]])]) await request(positions)
+  const requests = [new Map(), new Map([[P, 4 as Offset]])].map((positions) => request(positions))
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS)
+  expect(await Promise.all(requests)).toEqual(Array(2).fill({ is: 'coverageGap' }))
   expect(state.attempts).toBeGreaterThan(20)
   expect(state.checkpointReads).toBe(0)
 })

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createApp } from '@plant-store/api/src/app.ts'
+import { type AppParts, createApp } from '@plant-store/api/src/app.ts'
 import { ApiSettings } from '@plant-store/api/src/settings.ts'
 import type { Field } from '@plant-store/shared/plant/fields.ts'
 import { PLANT_EXAMPLES, PLANT_FIELDS, textsOf } from '@plant-store/shared/plant/plant.ts'
@@ -14,18 +14,18 @@ import { root } from './places.mjs'
 /** Settings without a default; the app does not use them. */
 const NOWHERE = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
 
-/** The api's app with the default settings, for requests that run no operation; pages of these origins may call it. */
-export async function createDefaultApp(allowedOrigins: readonly string[] = []) {
-  const settings = readSettings(ApiSettings, { ...NOWHERE, CORS_ORIGINS: allowedOrigins.join() })
+/** The api's app with the settings in `env`, and these parts; without parts, for requests that run no operation. */
+export async function createDefaultApp({ env = {}, ...parts }: Partial<AppParts> & { env?: NodeJS.ProcessEnv } = {}) {
   const unused = {} as never
   const { app } = await createApp({
     log: createLog('describe', 'error'),
-    settings,
+    settings: readSettings(ApiSettings, { ...NOWHERE, ...env }),
     partitions: 1,
     strategies: [unused],
     creation: unused,
     reader: unused,
     lister: unused,
+    ...parts,
   })
   return app
 }

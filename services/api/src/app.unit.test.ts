@@ -2,12 +2,9 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { Plant, PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { createLog } from '@plant-store/shared/runtime/json-log.ts'
-import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createDefaultApp } from '../../../local/describe.ts'
 import { plantWith } from '../../../tests/support/generated-plants.ts'
-import { createApp } from './app.ts'
-import { ApiSettings } from './settings.ts'
 
 const ORIGIN = 'https://app.example'
 const POSITION = { partition: 3 as Partition, offset: 17 as Offset }
@@ -22,11 +19,8 @@ afterEach(() => close())
 
 /** The app around operations that know three plants, and list these claims. */
 async function openApp(env: Record<string, string> = {}, claims: Claim[] = []) {
-  const stores = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
-  const { app } = await createApp({
-    log: createLog('api', 'silent'),
-    settings: readSettings(ApiSettings, { ...stores, ...env }),
-    partitions: 8,
+  const app = await createDefaultApp({
+    env,
     // The part of a token before a dot is its caller.
     strategies: [async (token) => ({ caller: token.split('.')[0] ?? '', scopes: ['plants:read', 'plants:write'] })],
     creation: { create: async ({ plant }) => ({ is: plants.has(plant.id) ? 'duplicate' : 'created', ...POSITION }) },

@@ -2,13 +2,10 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createLog } from '@plant-store/shared/runtime/json-log.ts'
-import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { expect, it, onTestFinished } from 'vitest'
+import { createDefaultApp } from '../../../local/describe.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openRaw } from '../../../tests/support/raw-connection.ts'
-import { createApp } from './app.ts'
-import { ApiSettings } from './settings.ts'
 
 /** Each case takes at least twice as much when it is kept. A client can send it again and again, on many connections. */
 const MAX_BYTES = 5_000_000
@@ -28,14 +25,10 @@ const collect: () => void = runInNewContext('gc')
 /** An app whose plants are neither found nor created before the end of the test. */
 async function openApp() {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const { app } = await createApp({
-    log: createLog('api', 'silent'),
-    settings: readSettings(ApiSettings, { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }),
-    partitions: 1,
+  const app = await createDefaultApp({
     strategies: [async () => ({ caller: 'c', scopes: ['plants:read', 'plants:write'] })],
     creation: { create: () => promise.then(() => ({ is: 'notWritten' })) },
     reader: { read: () => promise.then(() => ({ is: 'noSuchPlant' })) },
-    lister: { list: async () => ({ is: 'page', claims: [], shown: new Map() }) },
   })
   const sockets: Socket[] = []
   app.server.on('connection', (socket) => sockets.push(socket))

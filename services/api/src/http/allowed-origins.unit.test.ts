@@ -15,7 +15,7 @@ let app: App
 let plain: App
 
 beforeAll(async () => {
-  app = await createDefaultApp([ORIGIN, 'http://localhost:8080'])
+  app = await createDefaultApp({ env: { CORS_ORIGINS: `${ORIGIN},http://localhost:8080` } })
   plain = await createDefaultApp()
 })
 afterAll(async () => {

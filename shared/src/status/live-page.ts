@@ -4,12 +4,13 @@ import type { Log } from '../runtime/log.ts'
 import type { Readiness } from '../runtime/operations.ts'
 import { repeat } from '../runtime/retry.ts'
 import { systemTime } from '../runtime/time.ts'
-import { createHistory, type Sample } from './history.ts'
 import { createLatest, type Latest } from './latest.ts'
 import { readStatus, type StatusSource } from './read-status.ts'
 import { statusJson } from './status-json.ts'
 
 const SAMPLE_EVERY_MS = 1_000
+/** Those of the last 15 minutes. */
+const MAX_SAMPLES = 15 * 60
 
 const FILES = [
   { path: '/', file: import.meta.resolve('./page/page.html'), type: 'text/html' },
@@ -31,6 +32,9 @@ const HEADERS = {
 
 export type Pages = ReadonlyMap<string, (query: URLSearchParams) => Promise<HttpResponse>>
 
+/** A value of one second, by the name of its chart; null where there is none, such as a latency without requests. */
+export type Sample = Record<string, number | null>
+
 type Options = { service: string; version: string; readiness: Readiness; log: Log }
 
 /**
@@ -39,7 +43,8 @@ type Options = { service: string; version: string; readiness: Readiness; log: Lo
  */
 export function createLivePage({ service, version, readiness, log }: Options) {
   const startedAt = Date.now()
-  const history = createHistory()
+  /** The oldest first, with times in milliseconds since 1970. */
+  const samples: (Sample & { time: number })[] = []
   let statusOf: () => Promise<Latest<object>> = async () => ({})
 
   async function live(query: URLSearchParams): Promise<HttpResponse> {
@@ -50,9 +55,17 @@ export function createLivePage({ service, version, readiness, log }: Options) {
       ...{ service, version, startedAt, now, ready: reasons.length === 0, reasons },
       status: await statusOf(),
       // The page may have samples of a later time, from before the clock was set back.
-      samples: history.since(since > now ? 0 : since),
+      samples: samples.filter(({ time }) => time > (since > now ? 0 : since)),
     }
     return { status: 200, headers: { ...HEADERS, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  }
+
+  function add(sample: Sample): void {
+    const time = Date.now()
+    // The clock may have been set back.
+    while ((samples.at(-1)?.time ?? -Infinity) >= time) samples.pop()
+    samples.push({ time, ...sample })
+    if (samples.length > MAX_SAMPLES) samples.shift()
   }
 
   const files = FILES.map(({ path, file, type }) => {
@@ -77,7 +90,7 @@ export function createLivePage({ service, version, readiness, log }: Options) {
     showSamples(sample: () => Sample): { close(): Promise<void> } {
       return repeat({
         ...{ time: systemTime, everyMs: SAMPLE_EVERY_MS, what: 'sampling', log },
-        task: async () => history.add({ time: Date.now(), ...sample() }),
+        task: async () => add(sample()),
         onHalt() {},
       })
     },

@@ -5,7 +5,7 @@ import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } f
 import { HttpError } from '../http/errors.ts'
 import type { ApiSettings } from '../settings.ts'
 import { KeysUnavailable, openKeySet } from './key-set.ts'
-import { type Access, type Authenticator, expiredToken, invalidToken, type Strategy } from './require-access.ts'
+import { type Access, expiredToken, invalidToken, type Strategy } from './require-access.ts'
 
 /** Asymmetric signatures only: with a shared secret, anyone who can check a token could also create one. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
@@ -90,9 +90,9 @@ export function jwtIssuerOf(settings: Partial<ApiSettings>): JwtIssuer | undefin
   return { issuer, audience, url }
 }
 
-export function openJwts({ url, ...accepted }: JwtIssuer, log: Log, now: () => number): Authenticator {
+export function openJwts({ url, ...accepted }: JwtIssuer, log: Log) {
   const { keyOf, close } = openKeySet(url, log)
-  return { strategy: jwts({ ...accepted, keyOf, now, log }), close }
+  return { strategy: jwts({ ...accepted, keyOf, now: Date.now, log }), close }
 }
 
 function accessOf(payload: JWTPayload, issuer: string): Access {

@@ -5,7 +5,7 @@ import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { openReloaded } from '@plant-store/shared/runtime/reloaded.ts'
 import { loadSettingFile } from '@plant-store/shared/runtime/setting-files.ts'
 import type { ApiSettings } from '../settings.ts'
-import { type Authenticator, expiredToken, type Strategy } from './require-access.ts'
+import { expiredToken, type Strategy } from './require-access.ts'
 
 /** The entry of a token, if there is one, in a time that depends neither on the token nor on the entry. */
 export function findToken(entries: readonly TokenEntry[], token: string): TokenEntry | undefined {
@@ -27,12 +27,11 @@ export function opaqueTokens(entries: () => readonly TokenEntry[], now: () => nu
   }
 }
 
-/** The authenticator of opaque tokens; undefined when none are set. Throws a PreconditionError for invalid ones. */
+/** Opens the opaque tokens; undefined when none are set. Throws a PreconditionError for invalid ones. */
 export async function openOpaqueTokens(
   { PLANT_STORE_TOKEN_DIGESTS: text, PLANT_STORE_TOKEN_DIGESTS_FILE: file }: Partial<ApiSettings>,
   log: Log,
-  now: () => number,
-): Promise<Authenticator | undefined> {
+) {
   if (text !== undefined && file !== undefined) {
     throw new PreconditionError(
       'settings: set either PLANT_STORE_TOKEN_DIGESTS or PLANT_STORE_TOKEN_DIGESTS_FILE, not both',
@@ -40,11 +39,11 @@ export async function openOpaqueTokens(
   }
   if (text !== undefined) {
     const entries = parseTokenEntries(text, 'PLANT_STORE_TOKEN_DIGESTS')
-    return { strategy: opaqueTokens(() => entries, now), async close() {} }
+    return { strategy: opaqueTokens(() => entries, Date.now), readAt: () => undefined, async close() {} }
   }
   if (file === undefined) return undefined
   const tokens = await openTokenFile(file, log)
-  return { ...tokens, strategy: opaqueTokens(tokens.current, now) }
+  return { ...tokens, strategy: opaqueTokens(tokens.current, Date.now) }
 }
 
 /** The entries of a file, which is read again, so that tokens change without a restart. */

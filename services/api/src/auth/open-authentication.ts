@@ -7,13 +7,11 @@ import { openOpaqueTokens } from './opaque-tokens.ts'
 export type Authentication = Awaited<ReturnType<typeof openAuthentication>>
 
 /** Opens what is configured, the cheapest first. Throws a PreconditionError for nothing, or an incomplete one. */
-export async function openAuthentication(settings: Partial<ApiSettings>, log: Log, now: () => number = Date.now) {
+export async function openAuthentication(settings: Partial<ApiSettings>, log: Log) {
   // Checked before anything is opened.
   const issuer = jwtIssuerOf(settings)
-  const tokens = await openOpaqueTokens(settings, log, now)
-  const authenticators = [tokens, issuer && openJwts(issuer, log, now)].filter(
-    (authenticator) => authenticator !== undefined,
-  )
+  const tokens = await openOpaqueTokens(settings, log)
+  const authenticators = [tokens, issuer && openJwts(issuer, log)].filter((opened) => opened !== undefined)
   if (authenticators.length === 0) {
     throw new PreconditionError(
       'settings: no tokens are configured: set PLANT_STORE_TOKEN_DIGESTS or PLANT_STORE_TOKEN_DIGESTS_FILE, ' +
@@ -23,7 +21,7 @@ export async function openAuthentication(settings: Partial<ApiSettings>, log: Lo
   return {
     strategies: authenticators.map(({ strategy }) => strategy),
     /** When the token file was read last, in seconds since 1970; undefined without a file. */
-    tokensReadAt: (): number | undefined => tokens?.readAt?.(),
+    tokensReadAt: (): number | undefined => tokens?.readAt(),
     async close(): Promise<void> {
       await Promise.all(authenticators.map((authenticator) => authenticator.close()))
     },

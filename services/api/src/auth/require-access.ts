@@ -19,14 +19,6 @@ export type Access = { caller: Caller; scopes: readonly Scope[] }
  */
 export type Strategy = (token: string) => Promise<Access | undefined>
 
-/** A strategy with the resources behind it. */
-export type Authenticator = {
-  strategy: Strategy
-  /** When the file of its tokens was read last, in seconds since 1970; undefined without a file. */
-  readAt?(): number
-  close(): Promise<void>
-}
-
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by authentication, before any operation runs; empty on public routes. */

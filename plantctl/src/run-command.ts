@@ -8,39 +8,28 @@ const HELP = ['--help', '-h']
 
 /** Runs the command that the words name. Resolves with its exit code, after a failure has been printed. */
 export async function runCommand(args: readonly string[], context: CliContext): Promise<ExitCode> {
+  const { print, printError, signal } = context
   const words = wordsOf(args)
   const name = commandOf(words)
+  const command = name === undefined ? undefined : COMMANDS[name]
   try {
-    return await run(words, name, args, context)
+    if (args.some((arg) => HELP.includes(arg))) await print(command?.help ?? overview())
+    else if (args[0] === '--version') await print(`${version}\n`)
+    else if (name === undefined || command === undefined) throw new UsageError(unknownCommand(words))
+    else {
+      const code = await command.run(args.slice(name.split(' ').length), context)
+      return signal.aborted ? EXIT.interrupted : code
+    }
+    return EXIT.ok
   } catch (error) {
-    if (context.signal.aborted) return EXIT.interrupted
+    if (signal.aborted) return EXIT.interrupted
     // A reader that closes the pipe has all that it wants.
     if (error instanceof ClosedPipe) return EXIT.ok
     const isUsage = error instanceof UsageError
     const help = name === undefined ? 'plantctl --help' : `plantctl ${name} --help`
-    context.printError(`${reasonOf(error)}\n${isUsage ? `See ${help}\n` : ''}`)
+    printError(`${reasonOf(error)}\n${isUsage ? `See ${help}\n` : ''}`)
     return isUsage ? EXIT.usage : EXIT.failed
   }
-}
-
-async function run(
-  words: string,
-  name: string | undefined,
-  args: readonly string[],
-  context: CliContext,
-): Promise<ExitCode> {
-  const command = name === undefined ? undefined : COMMANDS[name]
-  if (args.some((arg) => HELP.includes(arg))) {
-    await context.print(command?.help ?? overview())
-    return EXIT.ok
-  }
-  if (args[0] === '--version') {
-    await context.print(`${version}\n`)
-    return EXIT.ok
-  }
-  if (name === undefined || command === undefined) throw new UsageError(unknownCommand(words))
-  const code = await command.run(args.slice(name.split(' ').length), context)
-  return context.signal.aborted ? EXIT.interrupted : code
 }
 
 /** The words before the first option: they name a command. */

@@ -9,16 +9,12 @@ import { runCommand } from './run-command.ts'
 /** An interrupted command that has not ended by then is abandoned: Kafka or Redis may not respond. */
 const INTERRUPT_TIMEOUT_MS = 5_000
 
-class Interrupted extends Error {
-  override name = 'Interrupted'
-}
-
 const interruption = new AbortController()
 onSignal((name) => {
   const end = () => exitNow(EXIT.interrupted)
   onSignal(end)
   setTimeout(end, INTERRUPT_TIMEOUT_MS).unref()
-  interruption.abort(new Interrupted(`interrupted by ${name}`))
+  interruption.abort(new Error(`interrupted by ${name}`))
 })
 const context = openCliContext(process, interruption.signal)
 const [first, ...others] = process.argv.slice(2)

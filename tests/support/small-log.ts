@@ -3,7 +3,6 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import { inject } from 'vitest'
 import { plantWith } from './generated-plants.ts'
 import { openVerifiedLog } from './verified-log.ts'
 
@@ -35,7 +34,7 @@ export const LOG = { records: RECORDS, next: checkpointAt(6 as Offset, RECORDS) 
 
 /** A store of two partitions, of which one has this log and this generation. */
 export async function openCorruptible() {
-  const log = await openVerifiedLog(inject('redisUrl'), 2)
+  const log = await openVerifiedLog()
   log.write(P, LOG)
   await log.apply(P, LOG, GENERATION)
   return { ...log, at: log.at(P) }

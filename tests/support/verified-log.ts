@@ -1,18 +1,16 @@
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { type VerifierOptions, verifyReadModel } from '../../plantctl/src/verify/verifier.ts'
 import type { LogBatch } from './generated-logs.ts'
 import { openReadModel } from './opened-read-model.ts'
 
 export type VerifiedLog = Awaited<ReturnType<typeof openVerifiedLog>>
 
-/**
- * A log of some partitions in memory, projected into a real Redis by the product's own apply, and verified from there.
- */
-export async function openVerifiedLog(redisUrl: string, partitions: number) {
-  const { topic, readModel, redis } = await openReadModel({ redisUrl, partitions })
+/** A log of two partitions in memory, projected into a real Redis by the product's own apply, and verified from there. */
+export async function openVerifiedLog() {
+  const { topic, partitions, readModel, redis } = await openReadModel({ partitions: 2 })
   const logs = allPartitions(partitions).map((): LogRecord[] => [])
   const ends = logs.map(() => FIRST)
 
@@ -63,3 +61,12 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
     },
   }
 }
+
+/** A time in which each wait ends when this work is done. */
+export const timeOf = (work: () => Promise<unknown>): Time => ({
+  now: () => 0,
+  after(_ms, callback) {
+    void work().then(callback)
+    return () => undefined
+  },
+})

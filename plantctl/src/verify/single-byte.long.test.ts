@@ -1,14 +1,11 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import type { Offset } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { Time } from '@plant-store/shared/runtime/time.ts'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
-import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
-
-const P = 0 as Partition
-const GENERATION = 'live-one'
+import { GENERATION, P } from '../../../tests/support/small-log.ts'
+import { openVerifiedLog, timeOf } from '../../../tests/support/verified-log.ts'
 
 /** Work in one slice, and in several. */
 const limits = fc.constantFrom(500_000, 2)
@@ -41,15 +38,9 @@ function isSameFold(batches: readonly LogBatch[], checkpoint: string | null): bo
 }
 
 it('finds any changed byte in any key, but for a checkpoint that is as true', async () => {
-  const log = await openVerifiedLog(inject('redisUrl'), 2)
+  const log = await openVerifiedLog()
   // Leftovers are checked again after a delay, which is pointless here.
-  const atOnce: Time = {
-    now: () => 0,
-    after(_ms, callback) {
-      const immediate = setImmediate(callback)
-      return () => clearImmediate(immediate)
-    },
-  }
+  const time = timeOf(async () => {})
   await fc.assert(
     fc.asyncProperty(
       logs.filter((batches) => batches.length > 0),
@@ -63,7 +54,7 @@ it('finds any changed byte in any key, but for a checkpoint that is as true', as
         }
         const keys = (await log.redis.keys(`{${log.topic}:*`)).sort()
         const changed = await changeOneByte(log.redis, keys, change)
-        const { findings } = await log.verify({ recordsAtOnceMax, time: atOnce })
+        const { findings } = await log.verify({ recordsAtOnceMax, time })
         const checkpoint = await log.redis.hget(`${log.at(P)}${GENERATION}:meta`, 'checkpoint')
         if (isSameFold(batches, checkpoint)) expect(findings.listed).toEqual([])
         else expect(findings.listed).not.toEqual([])

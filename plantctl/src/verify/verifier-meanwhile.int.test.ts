@@ -2,10 +2,9 @@ import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, offsetOf } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { Time } from '@plant-store/shared/runtime/time.ts'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { claimAt, GENERATION, LOG, openCorruptible, P } from '../../../tests/support/small-log.ts'
-import { openVerifiedLog, type VerifiedLog } from '../../../tests/support/verified-log.ts'
+import { openVerifiedLog, timeOf, type VerifiedLog } from '../../../tests/support/verified-log.ts'
 import { noFindings } from './difference.ts'
 import type { VerifierOptions } from './verifier.ts'
 
@@ -29,7 +28,7 @@ describe('during the verification', () => {
   })
 
   it('records after the checkpoint are no difference', async () => {
-    const log = await openVerifiedLog(inject('redisUrl'), 2)
+    const log = await openVerifiedLog()
     log.write(P, more(0, 2_000))
     await log.apply(P, more(0, 2_000), GENERATION)
     let from = 2_000
@@ -47,7 +46,7 @@ describe('during the verification', () => {
   })
 
   it('entries that were there too early are counted, although they later match the log', async () => {
-    const log = await openVerifiedLog(inject('redisUrl'), 2)
+    const log = await openVerifiedLog()
     log.write(P, more(0, 20))
     await log.apply(P, more(0, 20), GENERATION)
     const early = more(20, 20)
@@ -110,26 +109,14 @@ describe('during the verification', () => {
   it('a generation that a rebuild drops right after its switch is no leftover', async () => {
     const log = await openCorruptible()
     await log.redis.rpush(`${log.at}old-one:order`, '1')
-    const time: Time = {
-      now: () => 0,
-      after(_ms, callback) {
-        void log.readModel.generations.drop(P, 'old-one').then(callback)
-        return () => undefined
-      },
-    }
+    const time = timeOf(() => log.readModel.generations.drop(P, 'old-one'))
     expect((await log.verify({ time })).findings).toEqual(noFindings())
   })
 
   it('a partition whose first record was just written is no difference', async () => {
-    const log = await openVerifiedLog(inject('redisUrl'), 2)
+    const log = await openVerifiedLog()
     log.write(P, LOG)
-    const time: Time = {
-      now: () => 0,
-      after(_ms, callback) {
-        void log.apply(P, LOG, GENERATION).then(callback)
-        return () => undefined
-      },
-    }
+    const time = timeOf(() => log.apply(P, LOG, GENERATION))
     expect(await log.verify({ time })).toMatchObject({
       findings: { listed: [], more: 0 },
       partitions: [{ generation: '', upTo: -1, end: 7 }, { generation: '' }],

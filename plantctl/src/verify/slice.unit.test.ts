@@ -3,18 +3,9 @@ import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
-import { plantIds } from '../../../tests/support/generated-plants.ts'
 import { inSlices, isIn, ofSlice, slicesOf } from './slice.ts'
 
 const counts = fc.integer({ min: 1, max: 7 })
-
-it('assigns each id to one slice', () => {
-  fc.assert(
-    fc.property(plantIds, counts, (id, count) => {
-      expect(slicesOf(count).filter((slice) => isIn(slice, id))).toHaveLength(1)
-    }),
-  )
-})
 
 it('spreads consecutive ids over all slices', () => {
   for (const count of [2, 3, 7, 8]) {

@@ -6,30 +6,18 @@ import { logPointOf, offsetsOf } from './log-point.ts'
 const NOW = Date.parse('2027-01-31T12:00:00Z')
 
 const pointOf = (text: string) => logPointOf('--from', text, 12, NOW)
-const momentOf = (text: string) => ({ is: 'moment', ms: Date.parse(text) })
-
-it('is an instant', () => {
-  for (const text of ['2027-01-31T11:00:00Z', '2027-01-31T11:59:59.250Z', '2027-01-31T12:00:01Z'])
-    expect(pointOf(text)).toEqual(momentOf(text))
-})
-
-it('is how long ago', () => {
-  expect(['90s', '15m', '12h', '7d', '9999999d'].map(pointOf)).toEqual(
-    [
-      '2027-01-31T11:58:30Z',
-      '2027-01-31T11:45:00Z',
-      '2027-01-31T00:00:00Z',
-      '2027-01-24T12:00:00Z',
-      '1970-01-01T00:00:00Z',
-    ].map(momentOf),
-  )
-})
-
-it('is not before 1970, when no record was written', () => {
-  expect(['1960-01-01T00:00:00Z', '1969-12-31T23:59:59.998Z'].map(pointOf)).toEqual([
-    momentOf('1970-01-01T00:00:00Z'),
-    momentOf('1970-01-01T00:00:00Z'),
-  ])
+it.each([
+  ['2027-01-31T11:59:59.250Z', '2027-01-31T11:59:59.250Z'],
+  ['2027-01-31T12:00:01Z', '2027-01-31T12:00:01Z'],
+  ['90s', '2027-01-31T11:58:30Z'],
+  ['15m', '2027-01-31T11:45:00Z'],
+  ['12h', '2027-01-31T00:00:00Z'],
+  ['7d', '2027-01-24T12:00:00Z'],
+  // No record was written before 1970.
+  ['9999999d', '1970-01-01T00:00:00Z'],
+  ['1969-12-31T23:59:59.998Z', '1970-01-01T00:00:00Z'],
+])('%s is the moment %s', (text, moment) => {
+  expect(pointOf(text)).toEqual({ is: 'moment', ms: Date.parse(moment) })
 })
 
 it('is positions as in a Plants-Position header, the highest of each partition', () => {

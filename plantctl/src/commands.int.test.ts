@@ -37,6 +37,7 @@ it.each<[string, RegExp]>([
   ['export --at 1d --rest now', /--rest now: only for --at with positions/],
   ['export --at 1d --from-redis', /--from-redis cannot be combined with --at/],
   ['export all', /all/],
+  ['backup --to folder --follow --every 25d', /--every 25d: expected .* at most 24d/],
 ])('refuses %s, and names what is expected', async (line, message) => {
   expect(await run(line)).toMatchObject(failing(message, 2))
 })

@@ -18,7 +18,7 @@ import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import { createLatchedTopic, isLatched } from '@plant-store/shared/event-log/latch.ts'
-import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { checkTopic, createTopic, LOG } from '@plant-store/shared/event-log/topic.ts'
 import { type Configuration, readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -182,20 +182,6 @@ it('a backup repeats a request that fails, as while a broker starts', async () =
   await suffered
 })
 
-it('a restored topic keeps its records where the brokers would not', async () => {
-  const { topic, plantctl, folder } = await backedUp(1, 1)
-  const manifest = (await readManifest(folder)) as Manifest
-  const { 'cleanup.policy': cleanup, 'retention.ms': retention, ...others } = manifest.configuration
-  await writeManifest(folder, { ...manifest, configuration: others })
-  const restored = randomUUID()
-  expect(await plantctl('restore', '--from', folder, '--topic', restored)).toMatchObject({ code: 0 })
-  const required = { 'cleanup.policy': cleanup, 'retention.ms': retention }
-  // The broker applies it a moment after the controller.
-  await eventually(async () =>
-    expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject(required),
-  )
-})
-
 it.each([
   ['reads the ends of the topic', LIST_OFFSETS, 'readEnds'],
   ['gives the topic its settings', ALTER_CONFIGS, 'release'],
@@ -214,23 +200,33 @@ it.each([
   )
 })
 
-it('a topic is restored that accepts only small batches', async () => {
-  const { topic, plantctl, folder } = await backedUp(1, 2_000)
-  const manifest = (await readManifest(folder)) as Manifest
-  const small = { 'max.message.bytes': '100000' }
-  await writeManifest(folder, { ...manifest, configuration: { ...manifest.configuration, ...small } })
+/** A backup of a topic with other settings, and without those that are undefined. */
+async function backedUpWith(changes: Record<string, string | undefined>, plants = 1) {
+  const backup = await backedUp(1, plants)
+  const manifest = (await readManifest(backup.folder)) as Manifest
+  const configuration = { ...manifest.configuration, ...changes } as Manifest['configuration']
+  await writeManifest(backup.folder, { ...manifest, configuration })
+  return backup
+}
+
+it.each([
+  ['keeps its records where the brokers would not', { 'cleanup.policy': undefined, 'retention.ms': undefined }, 1],
+  ['accepts only small batches', { 'max.message.bytes': '100000' }, 2_000],
+])('a topic is restored that %s', async (_what, changes, plants) => {
+  const { topic, plantctl, folder } = await backedUpWith(changes, plants)
   const restored = randomUUID()
   expect(await plantctl('restore', '--from', folder, '--topic', restored)).toMatchObject({ code: 0 })
+  // The broker applies it a moment after the controller.
   await eventually(async () =>
-    expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject(small),
+    expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject({
+      ...changes,
+      ...LOG.required,
+    }),
   )
 })
 
 it('a restore names the settings of the topic when Kafka refuses one', async () => {
-  const { plantctl, folder } = await backedUp(1, 1)
-  const manifest = (await readManifest(folder)) as Manifest
-  const configuration = { ...manifest.configuration, 'message.format.version': '2.8' }
-  await writeManifest(folder, { ...manifest, configuration })
+  const { plantctl, folder } = await backedUpWith({ 'message.format.version': '2.8' })
   const refused = failing(/retention\.ms.*, message\.format\.version.*from "configuration" in manifest\.json/)
   expect(await plantctl('restore', '--from', folder, '--topic', randomUUID())).toMatchObject(refused)
 })
@@ -296,12 +292,6 @@ it('a check or a restore that a later backup has overtaken does not report damag
   cpSync(folder, checked, { recursive: true })
   await opened.close()
   expect(await checking).toMatchObject(printing(/2 plants/))
-})
-
-it('a backup is not repeated after a time that no timer has', async () => {
-  const { plantctl, folder } = await backedUp()
-  const refused = failing(/at most 24d/, 2)
-  expect(await plantctl('backup', '--to', folder, '--follow', '--every', '25d')).toMatchObject(refused)
 })
 
 it('a backup without room says so, and leaves the earlier one as it was', async () => {

@@ -1,7 +1,6 @@
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
+import { type GenerationState, generationState } from '@plant-store/shared/read-model/state.ts'
 import { assess } from '@plant-store/shared/status/assess.ts'
 import type { PartitionStatus, StoreStatus } from '@plant-store/shared/status/read-status.ts'
 import { statusJson } from '@plant-store/shared/status/status-json.ts'
@@ -10,36 +9,11 @@ import { createPaint, widthOf } from '../terminal/layout.ts'
 import { statusLines } from './format-status.ts'
 
 const NAME = '0123abcd-0000-4000-8000-000000000000'
-const TEXTS = {
-  checkpoint: '',
-  event: '',
-  fold: '',
-  partitions: '',
-  plants: '',
-  voids: '',
-  parked: '',
-  mark: '',
-}
-const NO_EXPIRY = { live: -1, filling: -2, meta: -1, plants: -1, order: -1, parked: -2 }
-
-function stateAt(offset: number, changes: Partial<GenerationState> = {}): GenerationState {
-  return {
-    generation: NAME,
-    live: NAME,
-    filling: '',
-    mark: '',
-    fold: 1,
-    partitions: 12,
-    checkpoint: { offset: offset as Offset, eventId: '' as EventId },
-    plants: 5,
-    voids: 1,
-    parked: 0,
-    sizes: { plants: 5, order: 5, parked: 0 },
-    texts: TEXTS,
-    ttlMs: NO_EXPIRY,
-    ...changes,
-  }
-}
+/** The state of a generation of 5 plants, as Redis returns it: names, meta, sizes, times to live. */
+const stateAt = (offset: number, changes: Partial<GenerationState> = {}): GenerationState => ({
+  ...generationState([NAME, NAME, '', offset, '', 1, 12, 5, 1, 0, '', 5, 5, 0, -1, -2, -1, -1, -1, -2].map(String)),
+  ...changes,
+})
 
 const partitionAt = (partition: number, changes: Partial<PartitionStatus> = {}): PartitionStatus => ({
   partition: partition as Partition,
@@ -141,7 +115,7 @@ describe('the assessment', () => {
     ],
     [
       'keys expire',
-      storeWith({ live: stateAt(6, { ttlMs: { ...NO_EXPIRY, order: 0 } }) }),
+      storeWith({ live: stateAt(6, { ttlMs: { ...stateAt(6).ttlMs, order: 0 } }) }),
       /partition 3: keys of the read model expire/,
     ],
   ])('reports a problem when %s', (_what, store, words) => {

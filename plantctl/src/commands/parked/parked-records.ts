@@ -49,33 +49,25 @@ export async function reapplyParked(
 ): Promise<Reapplication> {
   const result: Reapplication = { looked: 0, placed: 0, renamed: 0, kept: 0, needRebuild: [] }
   const atOnce = Math.max(1, Math.floor(PARKED_AT_ONCE_MAX / partitions.length))
-  const left = new Map(partitions.map((partition) => [partition, BEFORE_FIRST]))
+  const runs = new Map(partitions.map((partition) => [partition, runsIn(partition)]))
 
-  while (left.size > 0) {
-    const runs = new Map<Partition, Run[]>()
-    for (const [partition, after] of [...left]) {
-      const records = await parkedAfter(generations, partition, after, atOnce)
-      if (records.length > 0) runs.set(partition, runsOf(records))
-      if (records.length < atOnce) left.delete(partition)
-      else left.set(partition, (records.at(-1) as ParkedRecord).offset)
+  // One reading of the log has one span per partition: the first one reads the first runs of all partitions.
+  while (true) {
+    const spans = new Map<Partition, Run>()
+    for (const [partition, ofPartition] of runs) {
+      const { value: run } = await ofPartition.next()
+      if (run !== undefined) spans.set(partition, run)
     }
-    await reapplyRuns(runs)
+    if (spans.size === 0) return result
+    await read(spans, (partition, records) => reapply(partition, records, spans.get(partition) as Run))
   }
-  return result
 
-  /**
-   * One reading of the log has one span per partition: it reads the first runs of all partitions, the next one the
-   * second.
-   */
-  async function reapplyRuns(runs: ReadonlyMap<Partition, Run[]>): Promise<void> {
-    for (let n = 0; ; n++) {
-      const spans = new Map<Partition, Run>()
-      for (const [partition, ofPartition] of runs) {
-        const run = ofPartition[n]
-        if (run !== undefined) spans.set(partition, run)
-      }
-      if (spans.size === 0) return
-      await read(spans, (partition, records) => reapply(partition, records, spans.get(partition) as Run))
+  async function* runsIn(partition: Partition): AsyncGenerator<Run, undefined> {
+    for (let from = BEFORE_FIRST; ; ) {
+      const records = await parkedAfter(generations, partition, from, atOnce)
+      yield* runsOf(records)
+      if (records.length < atOnce) return
+      from = (records.at(-1) as ParkedRecord).offset
     }
   }
 

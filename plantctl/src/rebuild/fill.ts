@@ -10,8 +10,6 @@ import type { GroupOptions } from './rebuild-options.ts'
 /** `slice` is folded in memory. */
 export type FillOptions = GroupOptions & { partition: Partition; slice: Slice }
 
-const NAMES_MAX = 3
-
 export type Fill = ReturnType<typeof createFill>
 
 /**
@@ -40,14 +38,12 @@ export function createFill(options: FillOptions) {
     filled.offset < folded.checkpoint.offset ? { offset: filled.offset, eventId: '' } : folded.checkpoint
 
   async function start(): Promise<void> {
-    for (let n = 0; n < NAMES_MAX; n++) {
-      const started = await generations.startFilling(partition, freshName())
-      if (started.is === 'nameTaken') continue
-      generation = started.generation
-      filled = started.checkpoint
-      return
-    }
-    throw new Error(`partition ${partition}: ${NAMES_MAX} random names of generations were already in use`)
+    const started = await generations.startFilling(partition, freshName())
+    // Every caller tries again.
+    if (started.is === 'nameTaken')
+      throw new Error(`partition ${partition}: the random name of a generation is already in use`)
+    generation = started.generation
+    filled = started.checkpoint
   }
 
   /** Compares the checkpoint with Redis by applying nothing: a failover may have set the generation back or removed it. */

@@ -1,42 +1,11 @@
 import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it, vi } from 'vitest'
 import { createPlant, errorOf, idsFrom, onConnections, readPlant } from './support/client.ts'
-import {
-  appendCompressed,
-  appendUndecodable,
-  compressedEvents,
-  compressedRecords,
-  keepCompression,
-} from './support/compressed-records.ts'
-import { consumeInto } from './support/consumed-plants.ts'
+import { appendUndecodable, keepCompression } from './support/compressed-records.ts'
 import { createPlantStore } from './support/plant-store.ts'
 import { untilNotice, untilNotReady, untilReady } from './support/readiness.ts'
 
 const OUTCOME_UNKNOWN = 50302
-
-it('batches of each codec and encoder are read by each program and by the library', async () => {
-  const store = await createPlantStore()
-  await keepCompression(store)
-  const partition = 0 as Partition
-  for (const batch of compressedRecords) await appendCompressed(store.topic, partition, batch)
-  // Of the records in each batch, those with a key of this partition claim an id; the first batch creates the plants.
-  const ids = compressedEvents
-    .filter(({ key }) => partitionOf(key, store.partitions) === partition)
-    .map(({ key }) => BigInt(key.toString()))
-  const consumer = await consumeInto(store.topic)
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
-  await Promise.all([untilReady(api), untilReady(projector)])
-  const found = await onConnections(4, ids, async (id) => (await readPlant(api.url, id))?.status)
-  expect(found).toEqual(ids.map(() => 200))
-  await vi.waitFor(() => expect(consumer.events.map(({ id }) => id)).toEqual(ids), 30_000)
-  for (const [command, lines] of [
-    [['verify'], `no difference: ${ids.length} plants`],
-    [['export'], `"id":"${ids.at(-1)}"`],
-    [['events', '--partition', '0', '--json'], `"offset":${compressedRecords.length * compressedEvents.length - 1},`],
-    [['rebuild'], ''],
-  ] as const)
-    expect(await store.plantctl(...command)).toMatchObject({ code: 0, stdout: expect.stringContaining(lines) })
-})
 
 it('a batch that cannot be decoded stops only its partition, and each program names it', async () => {
   const store = await createPlantStore()

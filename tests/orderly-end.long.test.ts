@@ -1,18 +1,12 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { argumentsOf } from '../local/launch/service.ts'
-import { freePort } from '../local/processes/port.ts'
 import { type Create, createPlant, errorOf, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
-import { createPlantStore, openRedis, startApiAlone, startPlantStore, TOKEN } from './support/plant-store.ts'
+import { openRedis, startApiAlone, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
-import { temporaryFolder } from './support/temporary-folder.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const CONNECTIONS = 64
@@ -51,38 +45,6 @@ it('SIGTERM under load: each request gets a response, and the last one closes th
   expectResponsesToBeTrue(creates, await readTruth(store))
 })
 
-it.each(['api', 'projector'] as const)('the %s starts and ends although nobody reads its log', async (service) => {
-  const store = await createPlantStore()
-  const opsPort = await freePort()
-  const settings = { PORT: '0', PLANT_STORE_TOKEN_DIGESTS: `tests:${'0'.repeat(64)}`, OPS_PORT: String(opsPort) }
-  const running = spawn(process.execPath, argumentsOf(service), {
-    env: { ...store.environment, ...settings },
-    stdio: ['ignore', openFullPipe(), 'inherit'],
-  })
-  onTestFinished(() => void running.kill('SIGKILL'))
-  await vi.waitFor(async () => expect((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status).toBe(200), {
-    timeout: 60_000,
-  })
-  running.kill('SIGTERM')
-  expect(await once(running, 'exit')).toEqual([0, null])
-})
-
-/** The end to write to. The reader has it open, and reads nothing. */
-function openFullPipe(): number {
-  const path = join(temporaryFolder(), 'pipe')
-  execFileSync('mkfifo', [path])
-  const reader = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
-  expect(() => {
-    while (true) writeSync(reader, 'x'.repeat(4_096))
-  }).toThrow('EAGAIN')
-  const writer = openSync(path, 'w')
-  onTestFinished(() => {
-    closeSync(reader)
-    closeSync(writer)
-  })
-  return writer
-}
-
 it('SIGTERM while Kafka hangs: each create in flight gets the outcome that is known, and the process exits', async () => {
   const kafka = await startOwnKafka()
   const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers })
@@ -107,7 +69,13 @@ it('SIGTERM while Kafka hangs: each create in flight gets the outcome that is kn
 })
 
 it('until the api closes its connections, all pipelined requests of one get a response before it closes', async () => {
-  const { api, idle } = await openBeforeTheEnd()
+  const { api } = await startApiAlone({ api: { DRAIN_MS: '3000' } })
+  const idle = openRaw(api.url)
+  await eventually(() => expect(idle.socket.readyState).toBe('open'))
+  process.kill(api.pid, 'SIGTERM')
+  await eventually(async () => {
+    expect(await (await fetch(`${api.opsUrl}/readyz`)).json()).toMatchObject({ reasons: ['stopping'] })
+  })
   const ids = Array.from({ length: 20 }, (_, n) => n + 10)
   idle.write(ids.map(creating).join(''))
   await idle.closed
@@ -164,18 +132,6 @@ it('a failure during the drain cuts it short, and is told', async () => {
 })
 
 const endWithin = <T>(ms: number, exited: Promise<T>) => Promise.race([exited, delay(ms, undefined, { ref: false })])
-
-/** An api that is stopping and still accepts requests, and a connection to it without a request yet. */
-async function openBeforeTheEnd() {
-  const { api } = await startApiAlone({ api: { DRAIN_MS: '3000' } })
-  const idle = openRaw(api.url)
-  await eventually(() => expect(idle.socket.readyState).toBe('open'))
-  process.kill(api.pid, 'SIGTERM')
-  await eventually(async () => {
-    expect(await (await fetch(`${api.opsUrl}/readyz`)).json()).toMatchObject({ reasons: ['stopping'] })
-  })
-  return { api, idle }
-}
 
 function creating(id: number): string {
   const body = `{"id":${id},"name":"n"}`

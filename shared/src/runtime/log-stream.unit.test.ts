@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -58,4 +59,18 @@ it('lines for which a file has no room are dropped and counted', () => {
     'second',
     '',
   ])
+})
+
+it('a pipe that nobody reads delays neither a process nor its end', async () => {
+  const script = `
+    import { openLogStream } from '${MODULE}'
+    const stream = openLogStream('test')
+    for (let n = 0; n < 20_000; n++) stream.write('x'.repeat(999) + '\\n')
+    await stream.flush(100)
+    process.exit(0)
+  `
+  const args = ['--input-type=module', '--eval', script]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  expect(await once(child, 'exit')).toEqual([0, null])
 })

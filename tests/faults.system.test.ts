@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { LOG } from '@plant-store/shared/event-log/topic.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it, vi } from 'vitest'
 import { type Create, createPlant, errorOf, idsFrom, readPlant } from './support/client.ts'
@@ -13,8 +14,6 @@ import { setTopicConfig } from './support/topic.ts'
 import { expectTruth } from './support/truth.ts'
 
 const RECOVERY_MS = 60_000
-// A change of settings replaces all of them.
-const KEPT_SETTINGS = { 'retention.ms': '-1', 'retention.bytes': '-1' }
 
 it('kill -9 of an api under load: every 200 it sent is in the log', async () => {
   const { store, api } = await startPlantStore()
@@ -46,15 +45,10 @@ it('kill -9 of the broker: every response is true, and creates resume', async ()
 
 it('a broker that does not respond for 10 s is named while creates wait, and they succeed when it does', async () => {
   const kafka = await startOwnKafka()
-  const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers, api: { CREATE_DEADLINE_MS: '120000' } })
+  const { api } = await startPlantStore({ kafkaBrokers: kafka.brokers, api: { CREATE_DEADLINE_MS: '120000' } })
   await kafka.pause()
   const waiting = createPlant(api.url, 1n, 'Monstera')
   await untilNotice(api, /^partition \d: no append acknowledged for 10 s: (no response|Kafka cannot be reached)/)
-  const { code, stderr } = await store.plantctl('status')
-  expect(code).toBe(1)
-  expect(stderr).toMatch(
-    /^Kafka at \S+ (is not reachable|does not respond \(timed out\)): check that it runs and .*\n$/,
-  )
   await kafka.resume()
   expect((await waiting).response?.status).toBe(200)
   await untilReady(api)
@@ -62,7 +56,7 @@ it('a broker that does not respond for 10 s is named while creates wait, and the
 
 it('a record that Kafka refuses fails alone, and at once', async () => {
   const { store, api } = await startPlantStore({ api: { CREATE_DEADLINE_MS: '120000' } })
-  await setTopicConfig(store, { ...KEPT_SETTINGS, 'max.message.bytes': '3000' })
+  await setTopicConfig(store, { ...LOG.required, 'max.message.bytes': '3000' })
   const names = Array.from({ length: 40 }, (_, n) => (n % 10 === 0 ? '🌵'.repeat(1_000) : `plant ${n}`))
   const creates = await Promise.all(names.map((name, n) => createPlant(api.url, BigInt(n), name)))
   const errors = creates.map(({ response }) => errorOf(response))
@@ -79,7 +73,7 @@ it('an api whose clock Kafka does not accept writes nothing, and says so at once
     store.startApi(),
     store.startProjector(),
   ])
-  await setTopicConfig(store, { ...KEPT_SETTINGS, 'message.timestamp.after.max.ms': '3600000' })
+  await setTopicConfig(store, { ...LOG.required, 'message.timestamp.after.max.ms': '3600000' })
   const refused = await Promise.all(idsFrom(0, 5).map((id) => createPlant(ahead.url, id, `plant ${id}`)))
   expect(refused.map(({ response }) => errorOf(response))).toEqual(Array(5).fill(50301))
   expect(readFileSync(ahead.logFile, 'utf8')).toMatch(/Kafka does not accept the time of a record: correct the clock/)

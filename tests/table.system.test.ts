@@ -112,19 +112,6 @@ it('a projector does not continue the table of another log, and projects all the
   await untilNotReady(longer, /this is not the log that the table was written from: stop the projectors, delete/)
 })
 
-it('a Kafka that refuses the table holds up nothing else, and the projector tells', async () => {
-  const { store, table } = await createStoreWithTable()
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
-  await setTopicConfig(table, { 'cleanup.policy': 'compact', 'max.message.bytes': '10' })
-  const created = await onConnections(8, idsFrom(0, 50), (id) => createPlant(api.url, id, `plant ${id}`))
-  expect(created.map(({ response }) => response?.status)).toEqual(created.map(() => 200))
-  await untilNotReady(projector, /the table is not written: /)
-  await expectReadModelToEqual(await readTruth(store), store)
-  await setTopicConfig(table, { 'cleanup.policy': 'compact' })
-  await untilReady(projector)
-  await (await followTable(table)).expectToEqual(await readTruth(store))
-})
-
 it('a table that is deleted holds up nothing else, and is written anew when it is created again', async () => {
   const { store, table } = await createStoreWithTable()
   await appendMixed(store, 100, 100)

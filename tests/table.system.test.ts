@@ -1,21 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
-import { TABLE } from '@plant-store/shared/event-log/topic.ts'
+import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { failing, printing, runPlantctl, startPlantctl } from './support/plantctl.ts'
 import {
   appendMixed,
   appendRow,
   createStoreWithTable,
   expectTableVerified,
   followTable,
+  verifyTable,
   WITH_TABLE,
 } from './support/plants-table.ts'
 import { readRawRecords } from './support/raw-records.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
-import { createTableTopic, setTopicConfig } from './support/topic.ts'
+import { createTableTopic, setTopicConfig, tableTopicOf } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 
 /** A projector with these settings ends with code 78 for this reason, before or after its operations port responds. */
@@ -126,4 +129,65 @@ it('a table that is deleted holds up nothing else, and is written anew when it i
   await createTableTopic(store)
   await store.startProjector(WITH_TABLE)
   await (await followTable(table)).expectToEqual(await readTruth(store))
+})
+
+/** Without the entry of the latest plant in a partition, where the table ends. */
+async function expectStatusToMiss(store: PlantStore, settings: Record<string, string>): Promise<void> {
+  const redis = openRedis()
+  const { generation } = await store.readModel.meta(0 as Partition)
+  const at = `{${store.topic}:0}:${generation}`
+  const [id = ''] = await redis.lrange(`${at}:order`, -1, -1)
+  const entry = await redis.hgetBuffer(`${at}:plants`, id)
+  await redis.hdel(`${at}:plants`, id)
+  const found = new RegExp(`lists plant ${id} but has no entry for it[^]*plantctl rebuild`)
+  expect(await runPlantctl(['status'], { ...store.environment, ...settings })).toMatchObject(printing(found, 3))
+  await redis.hset(`${at}:plants`, id, entry as Buffer)
+}
+
+it('table rebuild writes the table into another topic while the store runs, and continues after a kill', async () => {
+  const { store, table } = await createStoreWithTable()
+  await appendMixed(store, 10_000, 8_000)
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
+  await (await followTable(table)).expectToEqual(await readTruth(store))
+  const environment = { ...store.environment, ...WITH_TABLE }
+  const into = ['table', 'rebuild', '--into']
+  const rebuild = (topic: string) => startPlantctl([...into, topic], environment)
+  const refused = (topic: string) => runPlantctl([...into, topic], environment)
+
+  const another = { ...store, topic: `${store.topic}.table.2` }
+  const killed = rebuild(another.topic)
+  await vi.waitFor(
+    async () =>
+      expect((await readEnds(another.kafka, another.topic)).ends).satisfy((ends: number[]) =>
+        ends.some((end) => end > 0),
+      ),
+    { timeout: 60_000, interval: 1 },
+  )
+  killed.kill('SIGKILL')
+  await killed.ended
+  const [{ code, stdout, stderr }] = await Promise.all([
+    rebuild(another.topic).ended,
+    onConnections(4, idsFrom(20_000, 100), (id) => createPlant(api.url, id, `plant ${id}`)),
+  ])
+  expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^Wrote [\d,]+ rows into \S+\.table\.2 in /)])
+  expect(stderr).toMatch(/Next: restart the projectors with PLANTS_TABLE=\S+\.table\.2/)
+
+  const moved = { PLANTS_TABLE: another.topic }
+  await projector.stop({ graceMs: 10_000 })
+  await store.startProjector(moved)
+  await (await followTable(another)).expectToEqual(await readTruth(store))
+  await expectTableVerified(store, moved)
+  await expectStatusToMiss(store, moved)
+  await appendRow(another, 50, 99_999n)
+  const extra = /^partition \d of the table: plant 99999 is not in the log/
+  expect(await verifyTable(store, moved)).toMatchObject(printing(extra, 3))
+
+  expect(await refused(tableTopicOf(store))).toMatchObject(failing(/the store uses this topic/, 2))
+  const foreign = await createTableTopic({ ...store, topic: `${store.topic}.foreign` })
+  await appendMixed(foreign, 10, 10)
+  const notRows = failing(/has records that are not of a table: name a new topic/)
+  expect(await refused(foreign.topic)).toMatchObject(notRows)
+  const other = await createTableTopic({ ...store, topic: `${store.topic}.other` })
+  await appendRow(other, 0)
+  expect(await refused(other.topic)).toMatchObject(failing(/the table was written from another log/))
 })

@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { newPlant } from './support/generated-plants.ts'
+import { newEvent } from './support/new-events.ts'
 import { openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { failing, printing, runPlantctl, startPlantctl } from './support/plantctl.ts'
 import { appendTo } from './support/topic.ts'
@@ -19,7 +17,7 @@ let store: PlantStore
 let truth: Truth
 let writtenFrom: string
 
-const event = (id: bigint, eventId = randomUUID() as EventId) => plantCreated(newPlant(id), eventId, store.partitions)
+const event = (id: bigint) => newEvent(id, store.partitions)
 const partitionOfId = (id: bigint) => partitionOf(Buffer.from(String(id)), store.partitions)
 
 const append = (records: readonly NewRecord[]) => appendTo(store, records)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import { LOG } from '@plant-store/shared/event-log/topic.ts'
 import { createPrivateKafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
@@ -42,7 +43,7 @@ const TOO_LARGE_BYTES = 65 * 1_048_576
 
 /** Makes the broker keep the compression of producers, as by default. */
 export const keepCompression = (topic: TestTopic) =>
-  setTopicConfig(topic, { 'compression.type': 'producer', 'retention.ms': '-1', 'retention.bytes': '-1' })
+  setTopicConfig(topic, { ...LOG.required, 'compression.type': 'producer' })
 
 const others = createPrivateKafkajs()
 const { Kafka, CompressionCodecs, CompressionTypes, logLevel } = others.load('index.js') as typeof import('kafkajs')

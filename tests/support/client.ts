@@ -1,5 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
+import { text } from 'node:stream/consumers'
 import { ErrorBody } from '@plant-store/api/src/http/errors.ts'
 import { Value } from 'typebox/value'
 import { expect, onTestFinished } from 'vitest'
@@ -28,18 +29,9 @@ export function send(
       url,
       { method, agent, headers: { authorization: `Bearer ${TOKEN}`, ...headers } },
       (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', () => resolve(undefined))
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString()
-          resolve({
-            status: response.statusCode ?? 0,
-            body: parsed(text),
-            text,
-            headers: response.headers,
-          })
-        })
+        const { statusCode: status = 0, headers } = response
+        const whole = text(response).then((text) => ({ status, body: parsed(text), text, headers }))
+        resolve(whole.catch(() => undefined))
       },
     )
     sent.on('error', () => resolve(undefined))

@@ -1,55 +1,19 @@
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
-import { version } from '@plant-store/shared/runtime/version.ts'
 import { describe, expect, inject, it } from 'vitest'
 import { type Run, writeRun } from '../local/launch/run-file.ts'
-import { root } from '../local/places.mjs'
+import { backupCheck } from '../plantctl/src/commands/backup-check.ts'
 import { failing, startPlantctl } from './support/plantctl.ts'
-import { runStep } from './support/run-step.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { processEnvironment } from './support/test-run.ts'
 import { createTestTopic } from './support/topic.ts'
 
-const plantctl = (...args: string[]) => startPlantctl(args, processEnvironment, { cwd: root }).ended
-
-it('plantctl token create prints a new token and its matching entry as JSON, and nothing else', async () => {
-  const args = ['token', 'create', '--label', 'shop', '--scope', 'plants:write', '--expires', '90d', '--json']
-  const before = Date.now()
-  const { token, entry, ...others } = JSON.parse(
-    await runStep('npm', ['run', '-s', 'plantctl', '--', ...args], { cwd: root }),
-  )
-  expect(token).toMatch(/^[\w-]{43}$/)
-  expect(JSON.parse((await plantctl(...args)).stdout).token).not.toBe(token)
-  expect(others).toEqual({ label: 'shop', scopes: ['plants:write'], expires: expect.any(String) })
-  const expiresAtMs = Date.parse(others.expires)
-  expect(parseTokenEntries(entry, 'here')).toEqual([
-    { label: 'shop', digest: digestOf(token), scopes: ['plants:write'], expiresAtMs },
-  ])
-  expect(expiresAtMs).toBeGreaterThanOrEqual(before + 90 * 86_400_000)
-})
-
-it('plantctl names the help of a command that it refuses', async () => {
+it('plantctl names the help of a command that it refuses, and prints a help without dashes, too', async () => {
   const stderr = expect.stringMatching(/^--label is missing: .*\nSee plantctl token create --help\n$/)
+  const plantctl = (...args: string[]) => startPlantctl(args, processEnvironment).ended
   expect(await plantctl('token', 'create')).toEqual({ code: 2, stdout: '', stderr })
-})
-
-it.each([
-  [['-h'], /^The operator's command line/],
-  [['token', 'create', '-h'], /^Creates a bearer token/],
-])('plantctl prints the help by %j', async (words, help) => {
-  expect(await plantctl(...words)).toEqual({ code: 0, stdout: expect.stringMatching(help), stderr: '' })
-})
-
-it('plantctl gives the same help without dashes, and its version', async () => {
-  expect(await plantctl('help', 'backup', 'check')).toEqual(await plantctl('backup', 'check', '--help'))
-  expect(await plantctl('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
-})
-
-it('plantctl fails to check a folder without a backup', async () => {
-  const stderr = expect.stringContaining('has no manifest.json')
-  expect(await plantctl('backup', 'check', temporaryFolder())).toEqual({ code: 1, stdout: '', stderr })
+  expect(await plantctl('help', 'backup', 'check')).toEqual({ code: 0, stdout: backupCheck.help, stderr: '' })
 })
 
 describe('the store that plantctl uses', () => {

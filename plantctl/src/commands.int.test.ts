@@ -1,6 +1,8 @@
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
+import { version } from '@plant-store/shared/runtime/version.ts'
 import { beforeAll, expect, inject, it } from 'vitest'
 import { failing, outputOf, runPlantctl } from '../../tests/support/plantctl.ts'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { createTestTopic } from '../../tests/support/topic.ts'
 import { environmentOf } from '../../tests/support/topic-plantctl.ts'
 import { COMMANDS, commandOf, overview, unknownCommand } from './commands.ts'
@@ -42,12 +44,41 @@ it.each<[string, RegExp]>([
   expect(await run(line)).toMatchObject(failing(message, 2))
 })
 
-it('a new token is printed with its entry', async () => {
+it('a new token is printed with its entry, as text and as JSON', async () => {
   const text = await outputOf(run(`${TOKEN} --scope plants:write`))
   const [token = '', entry = ''] = [...text.matchAll(/^ {2}(\S.*)$/gm)].map(([, line]) => line)
   expect(parseTokenEntries(entry, 'here')).toEqual([
     { label: 'shop', digest: digestOf(token), scopes: ['plants:write', 'plants:read'] },
   ])
+  const before = Date.now()
+  const json = JSON.parse(await outputOf(run(`${TOKEN} --expires 90d --json`)))
+  const common = { label: 'shop', scopes: ['plants:read'] }
+  expect(json).toEqual({
+    ...common,
+    token: expect.stringMatching(/^[\w-]{43}$/),
+    entry: json.entry,
+    expires: json.expires,
+  })
+  expect(json.token).not.toBe(token)
+  const expiresAtMs = Date.parse(json.expires)
+  expect(expiresAtMs).toBeGreaterThanOrEqual(before + 90 * 86_400_000)
+  expect(parseTokenEntries(json.entry, 'here')).toEqual([{ ...common, digest: digestOf(json.token), expiresAtMs }])
+})
+
+it.each([
+  ['-h', /^The operator's command line/],
+  ['token create -h', /^Creates a bearer token/],
+])('the help is printed by %s', async (line, help) => {
+  expect(await run(line)).toEqual({ code: 0, stdout: expect.stringMatching(help), stderr: '' })
+})
+
+it('the version is printed', async () => {
+  expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+it('a folder without a backup is not checked', async () => {
+  const stderr = expect.stringContaining('has no manifest.json')
+  expect(await run(`backup check ${temporaryFolder()}`)).toEqual({ code: 1, stdout: '', stderr })
 })
 
 it('the help starts with a first step, and groups the commands', () => {

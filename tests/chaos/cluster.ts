@@ -117,8 +117,12 @@ async function startMembers(places: Places, { redis: redisKind, bug, former }: O
     async findLeaders(): Promise<Member[]> {
       const { topics } = await withAdmin(admin, (admin) => admin.fetchTopicMetadata({ topics: [TOPIC.topic] }))
       const found = new Map(topics[0]?.partitions.map(({ partitionId, leader }) => [partitionId, leader]))
-      // The nodes have the ids 1, 2 and 3.
-      return Array.from({ length: TOPIC.partitions }, (_, n) => kafka.nodes[(found.get(n) ?? 0) - 1] as Member)
+      return Array.from({ length: TOPIC.partitions }, (_, n) => {
+        // The nodes have the ids 1, 2 and 3.
+        const node = kafka.nodes[(found.get(n) ?? 0) - 1]
+        if (node === undefined) throw new Error(`partition ${n} has no leader`)
+        return node
+      })
     },
 
     /** A run of plantctl, directly at the brokers. */

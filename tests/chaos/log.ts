@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
+import { readEnds } from '@plant-store/shared/event-log/topic.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { quietLog } from '../support/quiet-log.ts'
@@ -11,13 +11,12 @@ import type { Delivery, LoggedClaim } from './judge.ts'
 
 /** Reads the whole log. */
 export async function readLog({ admin: kafka }: Cluster): Promise<LoggedClaim[]> {
-  const offsets = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets(TOPIC.topic))
-  const ends = offsets.map(({ partition, high }) => [partition as Partition, offsetOf(high)] as const)
+  const { ends } = await readEnds(kafka, TOPIC.topic)
   const log: LoggedClaim[] = []
   await replay({
     ...{ ...TOPIC, kafka, log: quietLog, time: systemTime },
     read: recordReader(TOPIC.partitions),
-    ranges: new Map(ends.map(([partition, end]) => [partition, { from: BEFORE_LOG, end }])),
+    ranges: new Map(ends.map((end, partition) => [partition as Partition, { from: BEFORE_LOG, end }])),
     onRecords(partition, records) {
       for (const { claim } of records) {
         if (claim === undefined) continue

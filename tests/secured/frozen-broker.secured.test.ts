@@ -15,7 +15,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Stores } from '@plant-store/shared/stores/open-stores.ts'
 import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
-import type { Admin, Kafka } from 'kafkajs'
+import type { Admin } from 'kafkajs'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { consumeInto, newGroup } from '../support/consumed-plants.ts'
 import { followLog } from '../support/followed-log.ts'
@@ -127,8 +127,7 @@ it('appends to and follows the partitions that have a leader', async () => {
   const later = follow()
   for (const partition of [0, 2]) await appendAndFollow(appender, partition, [follower, later])
   await vi.waitFor(() => expect(appender.append([recordOf(1)])).rejects.toThrow('no known leader'), SOON)
-  const readOffsets = (client: Kafka) => withAdmin(client, (admin) => admin.fetchTopicOffsets(topic))
-  await vi.waitFor(() => expect(readOffsets(clientOf(1))).rejects.toThrow('no leader'), SOON)
+  await vi.waitFor(() => expect(readEnds(clientOf(1), topic)).rejects.toThrow('no leader'), SOON)
 
   resume()
   await untilLeaders(NODE_IDS)
@@ -177,11 +176,15 @@ async function followWithout(nodeId: number, { topic, partitions, isReachable, r
 /** A group whose coordinator is another broker: the leader of the partition of its offsets. */
 async function groupNotAt(nodeId: number): Promise<string> {
   const topic = '__consumer_offsets'
-  const findPlaces = (admin: Admin) =>
+  const findPlaces = async (admin: Admin) => {
     // The first group that is looked for creates the topic.
-    admin.describeGroups([newGroup()]).then(() => admin.fetchTopicMetadata({ topics: [topic] }))
-  const { topics } = await vi.waitFor(() => withAdmin(clientOf(1), findPlaces), SOON)
-  const places = topics[0]?.partitions ?? []
+    await admin.describeGroups([newGroup()])
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    const found = topics[0]?.partitions ?? []
+    for (const { leader } of found) expect(leader).toBeGreaterThan(0)
+    return found
+  }
+  const places = await vi.waitFor(() => withAdmin(clientOf(1), findPlaces), SOON)
   while (true) {
     const group = newGroup()
     const hash = Buffer.from(group).reduce((sum, byte) => (Math.imul(31, sum) + byte) | 0, 0)

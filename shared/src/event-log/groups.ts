@@ -63,10 +63,7 @@ export type GroupOffsets = Map<Partition, GroupOffset>
 
 /** The offsets that a group has committed in a topic. Partitions without one are left out. */
 export async function readGroupOffsets(kafka: Kafka, groupId: string, topic: string): Promise<GroupOffsets> {
-  return withAdmin(kafka, (admin) => {
-    admin.allowLeaderless()
-    return fetchGroupOffsets(admin, groupId, topic)
-  })
+  return withAdmin(kafka, (admin) => fetchGroupOffsets(admin, groupId, topic))
 }
 
 async function fetchGroupOffsets(admin: Admin, groupId: string, topic: string): Promise<GroupOffsets> {
@@ -127,7 +124,6 @@ export async function commitGroupOffsets(
 /** Reads who reads the topic now. Rejects with a Refused when the user may not describe the groups. */
 export async function readReaders(kafka: Kafka, topic: string) {
   return withAdmin(kafka, async (admin) => {
-    admin.allowLeaderless()
     const { groups } = await admin.listGroups()
     const membersOf = async (reader: Parameters<typeof groupPrefix>[1]) => {
       const prefix = `${groupPrefix(topic, reader)}-`

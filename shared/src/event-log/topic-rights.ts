@@ -50,7 +50,6 @@ export function createRightsCheck(kafka: Kafka, topic: string, needed: readonly 
       try {
         if (admin === undefined) {
           admin = kafka.admin() as ExtendedAdmin
-          admin.allowLeaderless()
           await admin.connect()
         }
         await checkRights(admin, topic, needed)

@@ -89,7 +89,6 @@ export async function checkLedPartitions(
   kind: TopicKind = LOG,
 ): Promise<TopicState<KnownEnds>> {
   return withAdmin(kafka, async (admin) => {
-    admin.allowLeaderless()
     // The configuration first: a metadata request for a missing topic could make the broker create it.
     const configuration = await confirmed(() => describeExisting(admin, settings, kind))
     const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
@@ -133,7 +132,6 @@ export async function readEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS):
 export async function readKnownEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS): Promise<KnownEnds> {
   try {
     return await withAdmin(kafka, async (admin) => {
-      admin.allowLeaderless()
       const { topicId, partitions } = await readTopic(admin, topic)
       const ends = await endsOfWholeLog(admin, { topic, partitions: partitions.length }, lost)
       return { topicId, ends, unreachable: admin.unreachable() }
@@ -153,11 +151,12 @@ export function withAllEnds<S extends KnownEnds>(state: S, topic: string): S & L
 /** The offset of the first record in each partition at this time (ms since 1970) or later; else its end. */
 export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promise<Offset[]> {
   return withAdmin(kafka, async (admin) => {
-    const found: Offset[] = []
+    const { topicId, partitions } = await readTopic(admin, topic)
+    const ends = Array<Offset | undefined>(partitions.length).fill(undefined)
     for (const { partition, offset } of await admin.fetchTopicOffsetsByTimestamp(topic, ms)) {
-      found[partition] = offsetOf(offset)
+      ends[partition] = offsetOf(offset)
     }
-    return found
+    return withAllEnds({ topicId, ends, unreachable: admin.unreachable() }, topic).ends
   })
 }
 

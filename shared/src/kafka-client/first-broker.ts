@@ -1,4 +1,5 @@
 import { hostPortOf } from '../runtime/host-port.ts'
+import { keepNewerLeaders, type Metadata } from './newest-leaders.ts'
 
 // Which broker responds first to a request that any broker can answer.
 
@@ -16,13 +17,14 @@ type Broker = {
   isConnected(): boolean
   connect(): Promise<void>
   disconnect(): Promise<void>
-  metadata(topics: readonly string[]): Promise<object>
+  metadata(topics: readonly string[]): Promise<Metadata>
 }
 type Retrier = <T>(attempt: (bail: (error: unknown) => void, count: number, timeMs: number) => Promise<T>) => Promise<T>
 type BrokerPool = {
   brokers: Record<string, Broker>
   /** kafkajs takes it for the node that has its address, as read before the request of the metadata. */
   seedBroker: Broker | undefined
+  metadata: Metadata | null
   metadataExpireAt: number | null
   connectionPoolBuilder: { addresses: readonly string[]; build(address: Address): Promise<object> }
   rootLogger: object
@@ -57,7 +59,13 @@ export const firstBroker = {
   /** kafkajs only requests metadata from the broker that this returns. */
   async findConnectedBroker(this: BrokerPool) {
     if (this.seedBroker === undefined) await connectSeed(this)
-    return { metadata: (topics: readonly string[]) => ask(this, (broker) => broker.metadata(topics)) }
+    return {
+      metadata: async (topics: readonly string[]) => {
+        const found = await ask(this, (broker) => broker.metadata(topics))
+        if (this.metadata !== null) keepNewerLeaders(found, this.metadata)
+        return found
+      },
+    }
   },
 
   /** As kafkajs's, but the seed remains, and both connections to the broker end: perhaps only one of them has. */

@@ -71,7 +71,7 @@ describe('each node has a connection to its own address', () => {
         disconnect: async () => connected.delete(broker),
         metadata: async () => {
           await reach(connectionPool.host)
-          return { brokers }
+          return { brokers, topicMetadata: [] }
         },
       }
       return broker

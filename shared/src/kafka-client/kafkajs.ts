@@ -12,10 +12,10 @@ import { firstBroker } from './first-broker.ts'
 import {
   createLeaderProducer,
   type LeaderProducer,
+  type ProduceDefinition,
   type ProducerCluster,
-  type RequestDefinitions,
 } from './leader-producer.ts'
-import { type MetadataDefinition, readLedPartitions } from './leaderless.ts'
+import { metadataAsTheyAre, readLedPartitions } from './leaderless.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
 import { type AskedPool, type FollowingCluster, followNewestLeaders, useNewestLeaders } from './newest-leaders.ts'
 import { produceByTopicId, produceRequests } from './produce-request.ts'
@@ -181,11 +181,9 @@ export type ExtendedAdmin = Admin & {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
   fetchWrittenOffsets: Admin['fetchTopicOffsets']
   /**
-   * From now on partitions without a leader are no error: their offsets are left out, and their leader is -1. Left out,
-   * too, are those of leaders that do not respond.
+   * The error of a leader that did not respond; undefined if each did. The offsets of its partitions are left out, as
+   * those without a leader.
    */
-  allowLeaderless(): void
-  /** The error of a leader that did not respond; undefined if each did. */
   unreachable(): Error | undefined
   /** The highest version of a request that one of the brokers knows; undefined when it does not know the request. */
   highestVersion(apiKey: number): Promise<number | undefined>
@@ -209,11 +207,10 @@ const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
  * Only consumers of kafkajs can read uncommitted records, and these do not return offsets. Its `setOffsets` commits no
  * metadata, and it keeps the versions of the brokers to itself.
  */
-function extendedAdmins(createAdmin: (parts: AdminParts) => Admin, metadata: MetadataDefinition) {
+function extendedAdmins(createAdmin: (parts: AdminParts) => Admin) {
   return (parts: AdminParts): ExtendedAdmin => {
-    let isAllowed = false
     const unreachable = new Map<number | undefined, Error>()
-    readLedPartitions(parts.cluster, metadata, { isAllowed: () => isAllowed, unreachable })
+    readLedPartitions(parts.cluster, { unreachable })
     useNewestLeaders(parts.cluster)
     const admin = createAdmin(parts)
     return {
@@ -225,10 +222,6 @@ function extendedAdmins(createAdmin: (parts: AdminParts) => Admin, metadata: Met
         } finally {
           delete parts.cluster.isolationLevel
         }
-      },
-
-      allowLeaderless() {
-        isAllowed = true
       },
 
       unreachable: () => [...unreachable.values()][0],
@@ -254,11 +247,11 @@ type ConsumerParts = { cluster: LedCluster & MemberCluster & FollowingCluster & 
 /** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
 
-function extendedConsumers(createConsumer: (parts: ConsumerParts) => Consumer, metadata: MetadataDefinition) {
+function extendedConsumers(createConsumer: (parts: ConsumerParts) => Consumer) {
   return (parts: ConsumerParts): ExtendedConsumer => {
     const { cluster } = parts
     let lookUp: LookUpTopicId = () => undefined
-    readLedPartitions(cluster, metadata, { unknownOffset: FIRST_OFFSET })
+    readLedPartitions(cluster, { unknownOffset: FIRST_OFFSET })
     followNewestLeaders(cluster)
     fetchWithTopicIds(cluster.brokerPool, (topic) => lookUp(topic))
     return {
@@ -279,10 +272,10 @@ export type ExtendedProducer = Producer & {
 }
 type ProducerParts = { cluster: ProducerCluster & TransactionCluster }
 
-function extendedProducers(createProducer: (parts: ProducerParts) => Producer, definitions: RequestDefinitions) {
+function extendedProducers(createProducer: (parts: ProducerParts) => Producer, produce: ProduceDefinition) {
   return (parts: ProducerParts): ExtendedProducer => ({
     ...createProducer(parts),
-    leadersOf: (topic) => createLeaderProducer(parts.cluster, definitions, topic),
+    leadersOf: (topic) => createLeaderProducer(parts.cluster, produce, topic),
     transactionsOf: (topic) => createTransactions(parts.cluster, topic),
   })
 }
@@ -300,7 +293,8 @@ function load(): typeof import('kafkajs') {
   const decodeRecords = recordsDecoder(Decoder, load('src/protocol/messageSet/decoder.js'))
   replace('src/protocol/requests/fetch/v4/decodeMessages.js', sizedRecordsDecoder(decodeRecords))
   correct('src/protocol/requests/fetch/index.js', (original) => fetchByTopicId(original, decodeRecords))
-  const metadata = correct('src/protocol/requests/metadata/index.js', metadataWithTopicIds)
+  correct('src/protocol/requests/metadata/v0/response.js', metadataAsTheyAre)
+  correct('src/protocol/requests/metadata/index.js', metadataWithTopicIds)
   const requests = produceRequests()
   replace('src/protocol/requests/produce/v3/request.js', requests.byName)
   const produce = correct('src/protocol/requests/produce/index.js', (original) => produceByTopicId(original, requests))
@@ -319,9 +313,9 @@ function load(): typeof import('kafkajs') {
   // The admin loads the consumer, too.
   correct('src/consumer/consumerGroup.js', (original) => groupsWithLiveBrokers(original, errors))
   correct('src/consumer/runner.js', correctedRunners)
-  correct('src/admin/index.js', (original) => extendedAdmins(original, metadata))
-  correct('src/consumer/index.js', (original) => extendedConsumers(original, metadata))
-  correct('src/producer/index.js', (original) => extendedProducers(original, { produce, metadata }))
+  correct('src/admin/index.js', extendedAdmins)
+  correct('src/consumer/index.js', extendedConsumers)
+  correct('src/producer/index.js', (original) => extendedProducers(original, produce))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   modules.loadAll()
   const { GZIP, Snappy, LZ4, ZSTD } = loaded.CompressionTypes

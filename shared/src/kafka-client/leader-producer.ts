@@ -1,6 +1,5 @@
 import { addAbortListener } from 'node:events'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { type MetadataDefinition, takeMetadataAsTheyAre } from './leaderless.ts'
 import { type AskedPool, askReplicas, isNewer, type Metadata, type Partition } from './newest-leaders.ts'
 import type { ProduceOptions } from './produce-request.ts'
 import type { Call, RequestDefinition, TopicId } from './topic-ids.ts'
@@ -53,20 +52,15 @@ const PRODUCE = 0
 /** Produces to the leaders of one topic, over separate connections. */
 export type LeaderProducer = ReturnType<typeof createLeaderProducer>
 
-export type RequestDefinitions = {
-  produce: RequestDefinition<ProduceOptions>
-  metadata: MetadataDefinition
-}
+export type ProduceDefinition = RequestDefinition<ProduceOptions>
 
 /**
  * kafkajs's own producer sends to all leaders at once and rejects with the first error of a partition: the outcome of
- * the others is lost. Its metadata are an error as long as any partition has no leader. This one reports each partition
- * of each request, and takes the metadata as they are. Its metadata requests have separate connections: a produce
- * request may occupy its connection until it times out.
+ * the others is lost. This one reports each partition of each request. Its metadata requests have separate connections:
+ * a produce request may occupy its connection until it times out.
  */
-export function createLeaderProducer(cluster: ProducerCluster, definitions: RequestDefinitions, topic: string) {
+export function createLeaderProducer(cluster: ProducerCluster, definition: ProduceDefinition, topic: string) {
   const { brokerPool } = cluster
-  takeMetadataAsTheyAre(cluster, definitions.metadata)
   const createBroker = brokerPool.createBroker.bind(brokerPool)
   cluster.targetTopics.add(topic)
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
@@ -117,10 +111,8 @@ export function createLeaderProducer(cluster: ProducerCluster, definitions: Requ
       using _listener = signal && addAbortListener(signal, () => drop(broker, signal.reason))
       await broker.connect()
       const { partitions, topicId, ...options } = call
-      const { request, response } = broker.lookupRequest(
-        PRODUCE,
-        definitions.produce,
-      )({ ...options, topicData: [{ topic, topicId, partitions }] })
+      const build = broker.lookupRequest(PRODUCE, definition)
+      const { request, response } = build({ ...options, topicData: [{ topic, topicId, partitions }] })
       const encode = async () => {
         const encoded = await request.encode()
         signal?.throwIfAborted()

@@ -1,26 +1,19 @@
-import { keepNewerLeaders, type Metadata } from './newest-leaders.ts'
-import type { Call, RequestDefinition } from './topic-ids.ts'
+import type { Metadata } from './newest-leaders.ts'
 
 // kafkajs takes metadata as an error as long as any partition has no leader: one such partition then stops the readers
 // and writers of all others. And its offsets of a topic are an error as long as any leader cannot be reached.
 
-const METADATA = 3
 const NO_LEADER = -1
 const NOT_CONNECTED = /^KafkaJSConnection(Closed)?Error$/
 const NO_RESPONSE = /^KafkaJS(RequestTimeoutError|BrokerNotFound)$/
 const OUT_OF_RETRIES = 'KafkaJSNumberOfRetriesExceeded'
 const AGAIN_AFTER_MS = 500
 
-export type MetadataDefinition = RequestDefinition<{ topics: readonly string[]; allowAutoTopicCreation: boolean }>
-type Broker = {
-  connectionPool: { send(call: Call): Promise<unknown> }
-  lookupRequest<Options>(apiKey: number, definition: RequestDefinition<Options>): (options: Options) => Call
-  metadata(topics: readonly string[]): Promise<unknown>
-}
+type MetadataResponse = { parse(decoded: Metadata): Promise<Metadata> }
 type Offsets = { topic: string; partitions: { partition: number; offset: string }[] }
 type WantedOffsets = { topic: string; fromBeginning?: boolean; partitions: readonly { partition: number }[] }
 type Cluster = {
-  brokerPool: { metadata: Metadata | null; createBroker(options: never): Broker }
+  brokerPool: { metadata: Metadata | null }
   refreshMetadata(): Promise<void>
   refreshMetadataIfNecessary(): Promise<void>
   fetchTopicsOffset(topics: readonly WantedOffsets[]): Promise<Offsets[]>
@@ -35,40 +28,18 @@ export function isNotConnected(error: Error): boolean {
 const isUnreachable = (error: Error) => isNotConnected(error) || NO_RESPONSE.test(error.name)
 
 /** Rejects with the error of a topic, if any; those of partitions only say that a partition has no leader. */
-async function requestMetadata(broker: Broker, definition: MetadataDefinition, topics: readonly string[]) {
-  const call = broker.lookupRequest(METADATA, definition)({ topics, allowAutoTopicCreation: false })
-  const parse = async (decoded: unknown) => {
-    const metadata = decoded as Metadata
-    const topicMetadata = metadata.topicMetadata.map((each) => ({ ...each, partitionMetadata: [] }))
-    await call.response.parse({ ...metadata, topicMetadata })
-    return metadata
-  }
-  return broker.connectionPool.send({ ...call, response: { ...call.response, parse } }) as Promise<Metadata>
-}
-
-/** Makes a client take metadata as they are while `isAllowed` returns true. */
-export function takeMetadataAsTheyAre(
-  { brokerPool }: Pick<Cluster, 'brokerPool'>,
-  definition: MetadataDefinition,
-  isAllowed = () => true,
-): void {
-  const createBroker = brokerPool.createBroker.bind(brokerPool)
-  brokerPool.createBroker = (options) => {
-    const broker = createBroker(options)
-    const strict = broker.metadata.bind(broker)
-    return Object.assign(broker, {
-      async metadata(topics: readonly string[]) {
-        if (!isAllowed()) return strict(topics)
-        const found = await requestMetadata(broker, definition, topics)
-        if (brokerPool.metadata !== null) keepNewerLeaders(found, brokerPool.metadata)
-        return found
-      },
-    })
+export function metadataAsTheyAre(response: MetadataResponse): MetadataResponse {
+  return {
+    ...response,
+    async parse(metadata) {
+      const topicMetadata = metadata.topicMetadata.map((each) => ({ ...each, partitionMetadata: [] }))
+      await response.parse({ ...metadata, topicMetadata })
+      return metadata
+    },
   }
 }
 
 type Options = {
-  isAllowed?(): boolean
   /** The offset of partitions without a leader that responds; they are left out unless given. */
   unknownOffset?: string
   /** The leaders that did not respond, which are not asked again; each is asked each time unless given. */
@@ -76,16 +47,11 @@ type Options = {
 }
 
 /**
- * Makes a client read the partitions that have a leader, while `isAllowed` returns true. Metadata are requested again, at
- * most every 500 ms, until each partition has a leader. A leader that does not respond delays the offsets of the others
- * for the time limit of a connection or a request; if none responds, that is an error.
+ * Makes a client read the partitions that have a leader. Metadata are requested again, at most every 500 ms, until each
+ * partition has one. A leader that does not respond delays the offsets of the others for the time limit of a connection
+ * or a request; if none responds, that is an error.
  */
-export function readLedPartitions(
-  cluster: Cluster,
-  definition: MetadataDefinition,
-  { isAllowed = () => true, unknownOffset, unreachable }: Options,
-): void {
-  takeMetadataAsTheyAre(cluster, definition, isAllowed)
+export function readLedPartitions(cluster: Cluster, { unknownOffset, unreachable }: Options): void {
   const refreshIfNecessary = cluster.refreshMetadataIfNecessary.bind(cluster)
   const fetchOffsets = cluster.fetchTopicsOffset.bind(cluster)
   let askedAt = -Infinity
@@ -99,7 +65,7 @@ export function readLedPartitions(
 
   cluster.refreshMetadataIfNecessary = async () => {
     const now = performance.now()
-    const isDue = isAllowed() && now - askedAt >= AGAIN_AFTER_MS
+    const isDue = now - askedAt >= AGAIN_AFTER_MS
     if (isDue && topics().some(({ partitionMetadata }) => partitionMetadata.some(hasNoLeader))) {
       askedAt = now
       // Not awaited: the partitions that have a leader are fetched meanwhile, also if this fails.
@@ -121,7 +87,7 @@ export function readLedPartitions(
       } catch (error) {
         // An admin of kafkajs expects the first offset of each partition whose end it has.
         const isNeeded = unreachable !== undefined && fromBeginning
-        if (isNeeded || !isAllowed() || !isUnreachable(error as Error)) throw error
+        if (isNeeded || !isUnreachable(error as Error)) throw error
         unreachable?.set(leader, error as Error)
         failures.push(error as Error)
         return []

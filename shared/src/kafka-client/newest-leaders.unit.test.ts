@@ -32,10 +32,7 @@ async function openBrokers(...brokers: Scripted[]): Promise<string> {
  */
 async function readEnd(...brokers: Scripted[]) {
   const kafka = createImpatientKafka(await openBrokers(...brokers), PATIENT)
-  const offsets = await withAdmin(kafka, (admin) => {
-    admin.allowLeaderless()
-    return admin.fetchTopicOffsets('plants')
-  })
+  const offsets = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets('plants'))
   return offsets.map(({ high }) => Number(high))
 }
 

@@ -1,5 +1,5 @@
 import { hostPortOf } from '../runtime/host-port.ts'
-import { keepNewerLeaders, type Metadata } from './newest-leaders.ts'
+import { type Metadata, takeNewerLeaders } from './newest-leaders.ts'
 
 // Which broker responds first to a request that any broker can answer.
 
@@ -62,7 +62,7 @@ export const firstBroker = {
     return {
       metadata: async (topics: readonly string[]) => {
         const found = await ask(this, (broker) => broker.metadata(topics))
-        if (this.metadata !== null) keepNewerLeaders(found, this.metadata)
+        if (this.metadata !== null) takeNewerLeaders(found, this.metadata)
         return found
       },
     }

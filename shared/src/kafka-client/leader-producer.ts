@@ -1,6 +1,6 @@
 import { addAbortListener } from 'node:events'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { type AskedPool, askReplicas, isNewer, type Metadata, type Partition } from './newest-leaders.ts'
+import { type AskedPool, askReplicas, type Partition } from './newest-leaders.ts'
 import type { ProduceOptions } from './produce-request.ts'
 import type { Call, RequestDefinition, TopicId } from './topic-ids.ts'
 
@@ -24,10 +24,7 @@ export type ProducerCluster = {
   rootLogger: unknown
   targetTopics: Set<string>
   connectionPoolBuilder: { build(address: Address): Promise<ConnectionPool> }
-  brokerPool: Pick<AskedPool, 'findBroker'> & {
-    metadata: Metadata | null
-    createBroker(options: BrokerOptions): Broker
-  }
+  brokerPool: AskedPool & { createBroker(options: BrokerOptions): Broker }
   disconnect(): Promise<void>
   refreshMetadata(): Promise<void>
 }
@@ -61,32 +58,22 @@ export type ProduceDefinition = RequestDefinition<ProduceOptions>
  */
 export function createLeaderProducer(cluster: ProducerCluster, definition: ProduceDefinition, topic: string) {
   const { brokerPool } = cluster
-  const createBroker = brokerPool.createBroker.bind(brokerPool)
   cluster.targetTopics.add(topic)
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
-  const addresses = new Map<number, Address>()
-  const leaders = new Map<number, Partition>()
+  /** Those of the metadata: what other replicas know of newer leaders is found here at once. */
+  let partitions = new Map<number, Partition>()
   /** A quota of Kafka delays the next request to a broker until then. */
   let heldBackUntil = 0
 
-  function learn(found: Metadata, isTaken: (theirs: Partition, known?: Partition) => boolean): void {
-    const { partitionMetadata = [] } = found.topicMetadata.find((each) => each.topic === topic) ?? {}
-    for (const partition of partitionMetadata) {
-      if (!isTaken(partition, leaders.get(partition.partitionId))) continue
-      leaders.set(partition.partitionId, partition)
-      const address = found.brokers.find(({ nodeId }) => nodeId === partition.leader)
-      if (address !== undefined) addresses.set(partition.leader, address)
-    }
-  }
+  const addressOf = (leader: number) => brokerPool.metadata?.brokers.find(({ nodeId }) => nodeId === leader)
 
   const askOthers = singleFlight(async () => {
-    if (brokerPool.metadata !== null)
-      await askReplicas(brokerPool, brokerPool.metadata, (found) => learn(found, isNewerOne))
+    if (brokerPool.metadata !== null) await askReplicas(brokerPool, brokerPool.metadata)
   })
 
   /** The broker at its newest address, with a connection for this channel alone. */
   function brokerOf(leader: number, channel: Channel): Promise<Broker> {
-    const address = addresses.get(leader)
+    const address = addressOf(leader)
     if (address === undefined) throw new Error(`broker ${leader} is not in the metadata`)
     const key = `${leader} ${channel}`
     const known = channels.get(key)
@@ -94,7 +81,7 @@ export function createLeaderProducer(cluster: ProducerCluster, definition: Produ
     void known?.broker.then((broker) => broker.disconnect())
     const broker = cluster.connectionPoolBuilder
       .build(address)
-      .then((connectionPool) => createBroker({ connectionPool, nodeId: leader, logger: cluster.rootLogger }))
+      .then((connectionPool) => brokerPool.createBroker({ connectionPool, nodeId: leader, logger: cluster.rootLogger }))
     channels.set(key, { address, broker })
     return broker
   }
@@ -149,22 +136,23 @@ export function createLeaderProducer(cluster: ProducerCluster, definition: Produ
      * a failure, the other replicas are asked, too, and their responses are not waited for.
      */
     async refresh(): Promise<void> {
-      const isFirst = leaders.size === 0
+      const isFirst = partitions.size === 0
       await cluster.refreshMetadata()
-      if (brokerPool.metadata !== null) learn(brokerPool.metadata, isNotOlder)
+      const found = brokerPool.metadata?.topicMetadata.find((each) => each.topic === topic)
+      partitions = new Map(found?.partitionMetadata.map((partition) => [partition.partitionId, partition]))
       if (!isFirst) void askOthers()
     },
 
     /** Connects to all leaders. Never rejects: a request to a leader connects, too. */
     async connect(channel: Channel): Promise<void> {
-      const known = [...new Set(leaders.values().map(({ leader }) => leader))].filter((leader) => addresses.has(leader))
+      const known = [...new Set(partitions.values().map(({ leader }) => leader))].filter(addressOf)
       await Promise.allSettled(known.map(async (leader) => (await brokerOf(leader, channel)).connect()))
     },
 
     /** The broker that leads the partition by the newest metadata. */
     leaderOf(partition: number): number | undefined {
-      const leader = leaders.get(partition)?.leader
-      return leader !== undefined && addresses.has(leader) ? leader : undefined
+      const leader = partitions.get(partition)?.leader
+      return leader === undefined ? undefined : addressOf(leader)?.nodeId
     },
 
     produce,
@@ -178,11 +166,6 @@ export function createLeaderProducer(cluster: ProducerCluster, definition: Produ
     },
   }
 }
-
-/** A broker that has lost its controllers, but not its clients, still names itself. */
-const isNotOlder = (theirs: Partition, known?: Partition) => known === undefined || !isNewer(known, theirs)
-/** For other replicas: any of them may be such a broker. */
-const isNewerOne = (theirs: Partition, known?: Partition) => known !== undefined && isNewer(theirs, known)
 
 function drop({ connectionPool }: Broker, error: Error): void {
   for (const connection of connectionPool.pool) connection.drop(error)

@@ -46,25 +46,18 @@ export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
     // Other metadata may arrive meanwhile.
     while (brokerPool.metadata !== null && brokerPool.metadata !== asked) {
       const known = brokerPool.metadata
-      await askReplicas(brokerPool, known, (found) => learnLeaders(brokerPool, known, found))
+      await askReplicas(brokerPool, known)
       asked = known
     }
     return fetchOffsets(wanted)
   }
 }
 
-async function learnLeaders(brokerPool: AskedPool, known: Metadata, found: Metadata): Promise<void> {
-  for (const address of takeNewer(known, found)) await addBroker(brokerPool, address)
-}
-
-/** Keeps the leaders that are known, where a broker that has lost its controllers names former ones. */
-export function keepNewerLeaders(found: Metadata, known: Metadata): void {
-  const isFound = ({ nodeId }: Address) => found.brokers.some((each) => each.nodeId === nodeId)
-  found.brokers.push(...takeNewer(found, known).filter((address) => !isFound(address)))
-}
-
-/** Takes the leaders that the others know to be newer. Returns their addresses. */
-function takeNewer(own: Metadata, others: Metadata): Address[] {
+/**
+ * Takes the leaders that others know to be newer: a broker that has lost its controllers names former ones. Returns their
+ * addresses.
+ */
+export function takeNewerLeaders(own: Metadata, others: Metadata): Address[] {
   const partitions = new Map(partitionsOf(own).map((partition) => [keyOf(partition), partition]))
   const leaders = new Set<number>()
   for (const theirs of partitionsOf(others)) {
@@ -73,7 +66,22 @@ function takeNewer(own: Metadata, others: Metadata): Address[] {
     Object.assign(partition, theirs)
     leaders.add(theirs.leader)
   }
-  return others.brokers.filter(({ nodeId }) => leaders.has(nodeId))
+  const addresses = others.brokers.filter(({ nodeId }) => leaders.has(nodeId))
+  const isKnown = ({ nodeId }: Address) => own.brokers.some((each) => each.nodeId === nodeId)
+  own.brokers.push(...addresses.filter((address) => !isKnown(address)))
+  return addresses
+}
+
+/** Takes them from the response of a replica, with their brokers, which the one that was asked first may not know. */
+async function learnLeaders(brokerPool: AskedPool, found: Metadata): Promise<void> {
+  const { metadata, brokers, connectionPoolBuilder, rootLogger } = brokerPool
+  if (metadata === null) return
+  for (const address of takeNewerLeaders(metadata, found)) {
+    const { nodeId } = address
+    if (nodeId in brokers) continue
+    const connectionPool = await connectionPoolBuilder.build(address)
+    brokers[nodeId] ??= brokerPool.createBroker({ nodeId, connectionPool, logger: rootLogger })
+  }
 }
 
 /**
@@ -88,7 +96,7 @@ export function followNewestLeaders(cluster: FollowingCluster): void {
   async function ask(known: Metadata): Promise<void> {
     const nodeIds = replicasOf(known)
     const broker = await brokerPool.findBroker({ nodeId: nodeIds[randomInt(nodeIds.length)] as number })
-    await learnLeaders(brokerPool, known, (await broker.metadata(topicsOf(known))) as Metadata)
+    await learnLeaders(brokerPool, (await broker.metadata(topicsOf(known))) as Metadata)
   }
 
   // Before each fetch.
@@ -103,19 +111,16 @@ export function followNewestLeaders(cluster: FollowingCluster): void {
   }
 }
 
-/** Calls `learn` with the metadata of each replica that responds in time. Never rejects. */
-export async function askReplicas(
-  brokerPool: Pick<AskedPool, 'findBroker'>,
-  known: Metadata,
-  learn: (found: Metadata) => unknown,
-): Promise<void> {
+/** Learns the newest leaders from the replicas that respond in time. Never rejects. */
+export async function askReplicas(brokerPool: AskedPool, known: Metadata): Promise<void> {
   const topics = topicsOf(known)
   const silent = new Set<Broker>()
 
   async function ask(nodeId: number): Promise<void> {
     const broker = await brokerPool.findBroker({ nodeId })
     silent.add(broker)
-    await learn((await broker.metadata(topics).finally(() => silent.delete(broker))) as Metadata)
+    const found = await broker.metadata(topics).finally(() => silent.delete(broker))
+    await learnLeaders(brokerPool, found as Metadata)
   }
 
   await within(ASK_WITHIN_MS, Promise.allSettled(replicasOf(known).map(ask)))
@@ -124,19 +129,11 @@ export async function askReplicas(
     for (const connection of connectionPool.pool) connection.drop(new Error('no response'))
 }
 
-/** Adds a broker that the one which was asked first does not know. */
-async function addBroker(brokerPool: AskedPool, address: Address): Promise<void> {
-  const { nodeId } = address
-  if (nodeId in brokerPool.brokers) return
-  const connectionPool = await brokerPool.connectionPoolBuilder.build(address)
-  brokerPool.brokers[nodeId] ??= brokerPool.createBroker({ nodeId, connectionPool, logger: brokerPool.rootLogger })
-}
-
 const partitionsOf = ({ topicMetadata }: Metadata) =>
   topicMetadata.flatMap(({ partitionMetadata }) => partitionMetadata)
 const replicasOf = (known: Metadata) => [...new Set(partitionsOf(known).flatMap(({ replicas }) => replicas))]
 const topicsOf = ({ topicMetadata }: Metadata) => topicMetadata.map(({ topic }) => topic)
 const keyOf = ({ topicId, partitionId }: Partition) => `${topicId}-${partitionId}`
 /** A topic that was created again has another id, and its epochs start again. */
-export const isNewer = (one: Partition, other: Partition) =>
+const isNewer = (one: Partition, other: Partition) =>
   one.topicId === other.topicId && (one.leaderEpoch ?? -1) > (other.leaderEpoch ?? -1)

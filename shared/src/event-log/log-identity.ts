@@ -1,4 +1,4 @@
-import type { TopicId } from '../kafka-client/topic-ids.ts'
+import type { TopicId } from '../kafka-client/topic-id.ts'
 import { FIRST, type Offset, type Partition } from '../plant/position.ts'
 import { type Checkpoint, outOfBounds } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'

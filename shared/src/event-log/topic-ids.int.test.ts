@@ -6,7 +6,7 @@ import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { openTransactional } from '../../../tests/support/other-producers.ts'
 import { createPrivateKafkajs, type ExtendedConsumer, kafkajs } from '../kafka-client/kafkajs.ts'
-import type { TopicId } from '../kafka-client/topic-ids.ts'
+import type { TopicId } from '../kafka-client/topic-id.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000

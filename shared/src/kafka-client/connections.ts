@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { Address, Broker, Call, Cluster, ConnectionPool, PoolBuilder, PooledConnection } from './kafkajs-parts.ts'
 
 // The connections of a client of kafkajs: how they begin, log in and end.
 
@@ -21,7 +22,6 @@ type BrokerError = Error & {
   errors?: BrokerError[]
   apiKey?: number
 }
-type Call = { request: { apiKey: number } }
 type ErrorClass = new (
   message: string,
   options: { broker?: string; code?: unknown; host?: string; port?: number },
@@ -216,8 +216,6 @@ export function boundedConnections(
   return BoundedConnection
 }
 
-type Broker = { versions: unknown; connectionPool: { isConnected(): boolean } }
-
 /** kafkajs never renews the API versions of a broker; this asks again after each loss of the connection. */
 export function withFreshVersions(connect: (this: Broker) => Promise<void>) {
   return function connectWithFreshVersions(this: Broker): Promise<void> {
@@ -226,17 +224,6 @@ export function withFreshVersions(connect: (this: Broker) => Promise<void>) {
   }
 }
 
-export type PooledConnection = { openedAt: number; isConnected(): boolean; drop(error: Error): void }
-type ConnectionPool = {
-  host: string
-  port: number
-  pool: readonly PooledConnection[]
-  getConnection(index?: number): Promise<unknown>
-  send(call: Call): Promise<unknown>
-  destroy(): Promise<void>
-}
-/** Makes the connection pools of one client: of a producer, a consumer or an admin. */
-type PoolBuilder = { build(destination?: object): Promise<ConnectionPool> }
 type BoundedBuilder = PoolBuilder & {
   isClosed: boolean
   /** The pools that may have a connection, also those that kafkajs has dropped. */
@@ -248,7 +235,7 @@ type BuilderOptions = {
   socketFactory?: { renew?(report: (reason: string) => void): Promise<unknown> }
   logger: { error(message: string): void }
 }
-type Cluster = { connectionPoolBuilder: BoundedBuilder; connect(): Promise<void>; disconnect(): Promise<void> }
+type Client = Pick<Cluster, 'connect' | 'disconnect'> & { connectionPoolBuilder: BoundedBuilder }
 
 /**
  * kafkajs connects again for a request that began before `disconnect` and needs a connection after it. Nothing ends
@@ -262,7 +249,7 @@ type Cluster = { connectionPoolBuilder: BoundedBuilder; connect(): Promise<void>
  * them may be frozen. This waits for them only when the client disconnects.
  */
 export function boundedPools(
-  createBuilder: (options: BuilderOptions) => PoolBuilder,
+  createBuilder: (options: BuilderOptions) => Pick<PoolBuilder, 'build'>,
   { KafkaJSConnectionError }: Pick<Errors, 'KafkaJSConnectionError'>,
 ) {
   return function createBoundedBuilder(options: BuilderOptions) {
@@ -271,8 +258,8 @@ export function boundedPools(
       isClosed: false,
       opened: new Set<ConnectionPool>(),
       addresses: options.brokers,
-      async build(destination?: object): Promise<ConnectionPool> {
-        const pool = await original.build(destination)
+      async build(address?: Address): Promise<ConnectionPool> {
+        const pool = await original.build(address)
         const { getConnection, send, destroy } = pool
         return Object.assign(pool, {
           async getConnection(index = 0) {
@@ -314,13 +301,13 @@ export function dropAll({ pool }: Pick<ConnectionPool, 'pool'>, error: BrokerErr
 }
 
 /** The two methods by which each client of kafkajs begins and ends. */
-export function withClosedPools({ connect, disconnect }: Cluster) {
+export function withClosedPools({ connect, disconnect }: Client) {
   return {
-    connect(this: Cluster): Promise<void> {
+    connect(this: Client): Promise<void> {
       this.connectionPoolBuilder.isClosed = false
       return connect.call(this)
     },
-    async disconnect(this: Cluster): Promise<void> {
+    async disconnect(this: Client): Promise<void> {
       const { connectionPoolBuilder: builder } = this
       builder.isClosed = true
       await disconnect.call(this)

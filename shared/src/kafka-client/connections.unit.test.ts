@@ -10,16 +10,16 @@ const silent = { namespace: () => silent, debug() {}, error() {}, warn() {} }
 it('a client that is disconnected ends the connections to brokers that it dropped before, each once', async () => {
   const ended: string[] = []
   const createBuilder = () => ({
-    build: async (destination?: object) => {
-      const { host } = destination as { host: string }
+    build: async ({ host, port } = { host: '', port: 0 }) => {
       const destroy = async () => void ended.push(host)
-      return { host, port: 9_092, pool: [], getConnection: async () => {}, send: async () => {}, destroy }
+      const isConnected = () => false
+      return { host, port, pool: [], isConnected, getConnection: async () => {}, send: async () => {}, destroy }
     },
   })
   const logger = { error() {} }
   const connectionPoolBuilder = boundedPools(createBuilder, kafkajsModule('src/errors.js'))({ brokers: [], logger })
   const [known, dropped, unused] = await Promise.all(
-    ['known', 'dropped', 'unused'].map((host) => connectionPoolBuilder.build({ host })),
+    ['known', 'dropped', 'unused'].map((host) => connectionPoolBuilder.build({ host, port: 9_092 })),
   )
   const disconnect = async () => {
     await Promise.all([known?.destroy(), unused?.destroy()])

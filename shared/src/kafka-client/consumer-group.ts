@@ -1,5 +1,6 @@
 import { delay, systemTime, within } from '../runtime/time.ts'
-import { dropAll, isTimeOut, monotonicNow, type PooledConnection } from './connections.ts'
+import { dropAll, isTimeOut, monotonicNow } from './connections.ts'
+import type { Address, Attempt, Broker, Cluster } from './kafkajs-parts.ts'
 import { isNotConnected } from './leaderless.ts'
 
 /** The member of a group that one consumer has been and the next one becomes. */
@@ -11,11 +12,7 @@ type FetchError = Error & { topic?: string; partition?: number; broker?: string 
 
 type PreferredReplicas = Record<string, Record<number, { nodeId: number }>>
 
-type ErrorClass = new (message: string, address: { host: string; port: number }) => Error
-type Broker = {
-  nodeId: string | number
-  connectionPool: { host: string; port: number; pool: readonly PooledConnection[] }
-}
+type ErrorClass = new (message: string, address: Address) => Error
 
 /** The part of kafkajs's ConsumerGroup that is used here. */
 type ConsumerGroup = {
@@ -34,21 +31,7 @@ type ConsumerGroup = {
   offsetManager: { coordinator: unknown } | null
   /** The replicas that the leaders have named to read from. */
   preferredReadReplicasPerTopicPartition: PreferredReplicas
-  cluster: MemberCluster & {
-    brokerPool: {
-      brokers: Readonly<Record<string, Broker>>
-      metadataExpireAt: number | null
-      metadata: { brokers: readonly { nodeId: number; host: string; port: number }[] } | null
-    }
-    getNodeIds(): readonly string[]
-    refreshMetadata(): Promise<void>
-    findTopicPartitionMetadata(topic: string): readonly { partitionId: number; offlineReplicas: readonly number[] }[]
-    findGroupCoordinator(wanted: { groupId: string }): Promise<Broker>
-    findGroupCoordinatorMetadata(wanted: {
-      groupId: string
-      coordinatorType: number
-    }): Promise<{ coordinator: { nodeId: number } }>
-  }
+  cluster: Cluster & MemberCluster
   findReadReplicaForPartitions(topic: string, partitions: readonly number[]): Record<number, number[]>
   fetch(nodeId: string): Promise<unknown[]>
   recoverFromFetch(error: FetchError): Promise<void>
@@ -209,12 +192,12 @@ export function groupsWithLiveBrokers(
       if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
     }
 
-    hasLeft(nodeId: Broker['nodeId']): boolean {
+    hasLeft(nodeId: string | number | null): boolean {
       return !this.cluster.getNodeIds().includes(String(nodeId))
     }
 
     /** Calls back when the broker is late and has left the cluster. Call the result when it has responded. */
-    whenLeft(nodeId: Broker['nodeId'], lateMs: number, callBack: () => void): () => void {
+    whenLeft(nodeId: string | number | null, lateMs: number, callBack: () => void): () => void {
       const lateAt = performance.now() + lateMs
       const check = async () => {
         await this.cluster.refreshMetadata().catch(() => {})
@@ -244,11 +227,10 @@ function isOfOne(
   return Object.values(replicas).some((each) => Object.values(each).some((replica) => replica.nodeId === nodeId))
 }
 
-type Attempt = (bail: (error: unknown) => void, count: number, timeMs: number) => Promise<void>
 type Runner = {
   running: boolean
   fetchManager: { stop(): Promise<void> }
-  retrier(attempt: Attempt): Promise<void>
+  retrier(attempt: Attempt<void>): Promise<void>
   scheduleFetchManager(): void
   fetch(nodeId: string): Promise<unknown[]>
 }

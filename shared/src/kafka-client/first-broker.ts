@@ -1,5 +1,6 @@
 import { hostPortOf } from '../runtime/host-port.ts'
-import { type Metadata, takeNewerLeaders } from './newest-leaders.ts'
+import type { Address, Broker, BrokerPool } from './kafkajs-parts.ts'
+import { takeNewerLeaders } from './newest-leaders.ts'
 
 // Which broker responds first to a request that any broker can answer.
 
@@ -10,30 +11,6 @@ const ASKED = [3, 10]
 
 /** `apiKey` is the key of the request to which the broker responded with an error code. */
 type BrokerError = { apiKey?: number; retriable?: boolean; message?: string }
-type Address = { host: string; port: number }
-type Broker = {
-  nodeId: number | null
-  connectionPool: Address
-  isConnected(): boolean
-  connect(): Promise<void>
-  disconnect(): Promise<void>
-  metadata(topics: readonly string[]): Promise<Metadata>
-}
-type Retrier = <T>(attempt: (bail: (error: unknown) => void, count: number, timeMs: number) => Promise<T>) => Promise<T>
-type BrokerPool = {
-  brokers: Record<string, Broker>
-  /** kafkajs takes it for the node that has its address, as read before the request of the metadata. */
-  seedBroker: Broker | undefined
-  metadata: Metadata | null
-  metadataExpireAt: number | null
-  connectionPoolBuilder: { addresses: readonly string[]; build(address: Address): Promise<object> }
-  rootLogger: object
-  logger: { error(message: string, details: object): void }
-  retrier: Retrier
-  createBroker(options: object): Broker
-  connectBroker(broker: Broker): Promise<void>
-  hasConnectedBrokers(): boolean
-}
 type Use<T> = (broker: Broker) => Promise<T>
 
 /**

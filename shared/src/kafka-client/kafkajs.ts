@@ -9,18 +9,14 @@ import { correctedRunners, groupsWithLiveBrokers, type MemberCluster, type Membe
 import { decompressMessage } from './decompress.ts'
 import { batchesWithoutRecords, keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
-import {
-  createLeaderProducer,
-  type LeaderProducer,
-  type ProduceDefinition,
-  type ProducerCluster,
-} from './leader-producer.ts'
+import type { Cluster } from './kafkajs-parts.ts'
+import { createLeaderProducer, type LeaderProducer, type ProduceDefinition } from './leader-producer.ts'
 import { metadataAsTheyAre, readLedPartitions } from './leaderless.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
-import { type AskedPool, type FollowingCluster, followNewestLeaders, useNewestLeaders } from './newest-leaders.ts'
+import { followNewestLeaders, useNewestLeaders } from './newest-leaders.ts'
 import { produceByTopicId, produceRequests } from './produce-request.ts'
-import { type BrokerMaker, fetchByTopicId, fetchWithTopicIds, type LookUpTopicId } from './topic-ids.ts'
-import { createTransactions, type TransactionCluster, type Transactions } from './transactions.ts'
+import { fetchByTopicId, fetchWithTopicIds, type LookUpTopicId } from './topic-ids.ts'
+import { createTransactions, type Transactions } from './transactions.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
 
@@ -191,15 +187,8 @@ export type ExtendedAdmin = Admin & {
   commitOffsets(groupId: string, topic: string, partitions: readonly CommittedOffset[]): Promise<void>
 }
 type CommittedOffset = { partition: number; offset: string; metadata: string }
-type LedCluster = Parameters<typeof readLedPartitions>[0]
-type AdminParts = {
-  cluster: LedCluster & {
-    isolationLevel?: number
-    findGroupCoordinator(wanted: { groupId: string }): Promise<{ offsetCommit(call: object): Promise<unknown> }>
-    brokerPool: AskedPool & { withBroker<T>(use: (parts: { broker: ConnectedBroker }) => Promise<T>): Promise<T> }
-  }
-}
-type ConnectedBroker = { versions: Readonly<Record<number, { maxVersion: number }>> }
+/** kafkajs makes each admin, consumer and producer from such parts. */
+type Parts = { cluster: Cluster & MemberCluster }
 /** The fields of a commit by a program that is not a member of the group. */
 const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
 
@@ -207,8 +196,8 @@ const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
  * Only consumers of kafkajs can read uncommitted records, and these do not return offsets. Its `setOffsets` commits no
  * metadata, and it keeps the versions of the brokers to itself.
  */
-function extendedAdmins(createAdmin: (parts: AdminParts) => Admin) {
-  return (parts: AdminParts): ExtendedAdmin => {
+function extendedAdmins(createAdmin: (parts: Parts) => Admin) {
+  return (parts: Parts): ExtendedAdmin => {
     const unreachable = new Map<number | undefined, Error>()
     readLedPartitions(parts.cluster, { unreachable })
     useNewestLeaders(parts.cluster)
@@ -227,7 +216,7 @@ function extendedAdmins(createAdmin: (parts: AdminParts) => Admin) {
       unreachable: () => [...unreachable.values()][0],
 
       highestVersion: (apiKey) =>
-        parts.cluster.brokerPool.withBroker(async ({ broker }) => broker.versions[apiKey]?.maxVersion),
+        parts.cluster.brokerPool.withBroker(async ({ broker }) => broker.versions?.[apiKey]?.maxVersion),
 
       async commitOffsets(groupId, topic, partitions) {
         const coordinator = await parts.cluster.findGroupCoordinator({ groupId })
@@ -243,12 +232,11 @@ export type ExtendedConsumer = Consumer & {
   /** Before `run`. */
   asMember(membership: Membership): void
 }
-type ConsumerParts = { cluster: LedCluster & MemberCluster & FollowingCluster & { brokerPool: BrokerMaker } }
 /** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
 
-function extendedConsumers(createConsumer: (parts: ConsumerParts) => Consumer) {
-  return (parts: ConsumerParts): ExtendedConsumer => {
+function extendedConsumers(createConsumer: (parts: Parts) => Consumer) {
+  return (parts: Parts): ExtendedConsumer => {
     const { cluster } = parts
     let lookUp: LookUpTopicId = () => undefined
     readLedPartitions(cluster, { unknownOffset: FIRST_OFFSET })
@@ -270,10 +258,9 @@ export type ExtendedProducer = Producer & {
   leadersOf(topic: string): LeaderProducer
   transactionsOf(topic: string): Transactions
 }
-type ProducerParts = { cluster: ProducerCluster & TransactionCluster }
 
-function extendedProducers(createProducer: (parts: ProducerParts) => Producer, produce: ProduceDefinition) {
-  return (parts: ProducerParts): ExtendedProducer => ({
+function extendedProducers(createProducer: (parts: Parts) => Producer, produce: ProduceDefinition) {
+  return (parts: Parts): ExtendedProducer => ({
     ...createProducer(parts),
     leadersOf: (topic) => createLeaderProducer(parts.cluster, produce, topic),
     transactionsOf: (topic) => createTransactions(parts.cluster, topic),

@@ -1,33 +1,12 @@
 import { addAbortListener } from 'node:events'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { type AskedPool, askReplicas, type Partition } from './newest-leaders.ts'
+import type { Address, Broker, Cluster, Partition, RequestDefinition } from './kafkajs-parts.ts'
+import { askReplicas } from './newest-leaders.ts'
 import type { ProduceOptions } from './produce-request.ts'
-import type { Call, RequestDefinition, TopicId } from './topic-ids.ts'
+import type { TopicId } from './topic-id.ts'
 
 /** Names a connection to a broker. A broker handles the requests of one connection one after the other. */
 export type Channel = 'healthy' | 'suspect'
-
-type Address = { host: string; port: number; rack?: string | null }
-type Connection = { drop(error: Error): void }
-type ConnectionPool = Address & { pool: readonly Connection[]; send(call: Call): Promise<unknown> }
-type Broker = {
-  connectionPool: ConnectionPool
-  lookupRequest<Options>(apiKey: number, definition: RequestDefinition<Options>): (options: Options) => Call
-  metadata(topics: readonly string[]): Promise<unknown>
-  /** Also waits for a connection that is not ready for requests yet. */
-  connect(): Promise<void>
-  disconnect(): Promise<void>
-}
-type BrokerOptions = { connectionPool: ConnectionPool; nodeId?: number; logger: unknown }
-/** The part of a client of kafkajs that is used here. */
-export type ProducerCluster = {
-  rootLogger: unknown
-  targetTopics: Set<string>
-  connectionPoolBuilder: { build(address: Address): Promise<ConnectionPool> }
-  brokerPool: AskedPool & { createBroker(options: BrokerOptions): Broker }
-  disconnect(): Promise<void>
-  refreshMetadata(): Promise<void>
-}
 
 /** The result of one partition of a produce request. `baseOffset` is -1 unless the leader has written the records. */
 export type Produced = { partition: number; errorCode: number; baseOffset: string; topicId?: TopicId }
@@ -56,7 +35,7 @@ export type ProduceDefinition = RequestDefinition<ProduceOptions>
  * the others is lost. This one reports each partition of each request. Its metadata requests have separate connections:
  * a produce request may occupy its connection until it times out.
  */
-export function createLeaderProducer(cluster: ProducerCluster, definition: ProduceDefinition, topic: string) {
+export function createLeaderProducer(cluster: Cluster, definition: ProduceDefinition, topic: string) {
   const { brokerPool } = cluster
   cluster.targetTopics.add(topic)
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
@@ -81,7 +60,9 @@ export function createLeaderProducer(cluster: ProducerCluster, definition: Produ
     void known?.broker.then((broker) => broker.disconnect())
     const broker = cluster.connectionPoolBuilder
       .build(address)
-      .then((connectionPool) => brokerPool.createBroker({ connectionPool, nodeId: leader, logger: cluster.rootLogger }))
+      .then((connectionPool) =>
+        brokerPool.createBroker({ connectionPool, nodeId: leader, logger: brokerPool.rootLogger }),
+      )
     channels.set(key, { address, broker })
     return broker
   }

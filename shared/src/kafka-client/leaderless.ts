@@ -1,4 +1,4 @@
-import type { Metadata } from './newest-leaders.ts'
+import type { Cluster, Metadata, Offsets, WantedOffsets } from './kafkajs-parts.ts'
 
 // kafkajs takes metadata as an error as long as any partition has no leader: one such partition then stops the readers
 // and writers of all others. And its offsets of a topic are an error as long as any leader cannot be reached.
@@ -10,14 +10,6 @@ const OUT_OF_RETRIES = 'KafkaJSNumberOfRetriesExceeded'
 const AGAIN_AFTER_MS = 500
 
 type MetadataResponse = { parse(decoded: Metadata): Promise<Metadata> }
-type Offsets = { topic: string; partitions: { partition: number; offset: string }[] }
-type WantedOffsets = { topic: string; fromBeginning?: boolean; partitions: readonly { partition: number }[] }
-type Cluster = {
-  brokerPool: { metadata: Metadata | null }
-  refreshMetadata(): Promise<void>
-  refreshMetadataIfNecessary(): Promise<void>
-  fetchTopicsOffset(topics: readonly WantedOffsets[]): Promise<Offsets[]>
-}
 
 /** True for the error of a broker that cannot be connected to. */
 export function isNotConnected(error: Error): boolean {

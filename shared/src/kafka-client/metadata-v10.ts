@@ -7,7 +7,9 @@ import {
   readTagged,
   writeTags,
 } from './byte-codec.ts'
-import { type RequestDefinition, readTopicId, type TopicId, withVersion } from './topic-ids.ts'
+import type { RequestDefinition } from './kafkajs-parts.ts'
+import type { TopicId } from './topic-id.ts'
+import { readTopicId, withVersion } from './topic-ids.ts'
 
 type MetadataOptions = { topics: readonly string[]; allowAutoTopicCreation?: boolean }
 

@@ -1,44 +1,19 @@
 import { randomInt } from 'node:crypto'
 import { within } from '../runtime/time.ts'
+import type { Broker, BrokerPool, Cluster, Metadata, Partition } from './kafkajs-parts.ts'
 
 /** A broker that takes longer is left out. */
 const ASK_WITHIN_MS = 2_000
 const ASK_EVERY_MS = 5_000
 
-export type Partition = {
-  partitionId: number
-  leader: number
-  replicas: readonly number[]
-  topicId: string | undefined
-  /** Counts the elections of leaders. Absent before version 10 of the metadata. */
-  leaderEpoch?: number
-}
-type Address = { nodeId: number; host: string; port: number; rack: string | null }
-export type Metadata = {
-  brokers: Address[]
-  topicMetadata: readonly { topic: string; partitionMetadata: readonly Partition[] }[]
-}
-type Broker = {
-  connectionPool: { pool: readonly { drop(error: Error): void }[] }
-  metadata(topics: readonly string[]): Promise<unknown>
-}
-export type AskedPool = {
-  metadata: Metadata | null
-  brokers: Record<number, Broker>
-  rootLogger: object
-  connectionPoolBuilder: { build(address: Address): Promise<object> }
-  createBroker(options: object): Broker
-  findBroker(wanted: { nodeId: number }): Promise<Broker>
-}
-export type FollowingCluster = { brokerPool: AskedPool; refreshMetadataIfNecessary(): Promise<void> }
-type Cluster<W, O> = { brokerPool: AskedPool; fetchTopicsOffset(wanted: W): Promise<O> }
+type Node = Metadata['brokers'][number]
 
 /**
  * Makes an admin read offsets from the newest leaders that any replica of the partitions knows. A broker that has lost
  * its controllers, but not its clients, still names itself the leader, and the end of the log from before: a log that
  * seems shorter than what its readers have passed would end them.
  */
-export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
+export function useNewestLeaders(cluster: Cluster): void {
   const { brokerPool } = cluster
   const fetchOffsets = cluster.fetchTopicsOffset.bind(cluster)
   let asked: Metadata | undefined
@@ -57,7 +32,7 @@ export function useNewestLeaders<W, O>(cluster: Cluster<W, O>): void {
  * Takes the leaders that others know to be newer: a broker that has lost its controllers names former ones. Returns their
  * addresses.
  */
-export function takeNewerLeaders(own: Metadata, others: Metadata): Address[] {
+export function takeNewerLeaders(own: Metadata, others: Metadata): Node[] {
   const partitions = new Map(partitionsOf(own).map((partition) => [keyOf(partition), partition]))
   const leaders = new Set<number>()
   for (const theirs of partitionsOf(others)) {
@@ -67,13 +42,13 @@ export function takeNewerLeaders(own: Metadata, others: Metadata): Address[] {
     leaders.add(theirs.leader)
   }
   const addresses = others.brokers.filter(({ nodeId }) => leaders.has(nodeId))
-  const isKnown = ({ nodeId }: Address) => own.brokers.some((each) => each.nodeId === nodeId)
+  const isKnown = ({ nodeId }: Node) => own.brokers.some((each) => each.nodeId === nodeId)
   own.brokers.push(...addresses.filter((address) => !isKnown(address)))
   return addresses
 }
 
 /** Takes them from the response of a replica, with their brokers, which the one that was asked first may not know. */
-async function learnLeaders(brokerPool: AskedPool, found: Metadata): Promise<void> {
+async function learnLeaders(brokerPool: BrokerPool, found: Metadata): Promise<void> {
   const { metadata, brokers, connectionPoolBuilder, rootLogger } = brokerPool
   if (metadata === null) return
   for (const address of takeNewerLeaders(metadata, found)) {
@@ -88,7 +63,7 @@ async function learnLeaders(brokerPool: AskedPool, found: Metadata): Promise<voi
  * Makes a consumer ask one of the replicas, drawn at random, for newer leaders every 5 s. A leader that has lost its
  * controllers, but not its clients, still responds to their fetches, without the records of its successor.
  */
-export function followNewestLeaders(cluster: FollowingCluster): void {
+export function followNewestLeaders(cluster: Cluster): void {
   const { brokerPool } = cluster
   const refreshIfNecessary = cluster.refreshMetadataIfNecessary.bind(cluster)
   let askedAt = performance.now()
@@ -96,7 +71,7 @@ export function followNewestLeaders(cluster: FollowingCluster): void {
   async function ask(known: Metadata): Promise<void> {
     const nodeIds = replicasOf(known)
     const broker = await brokerPool.findBroker({ nodeId: nodeIds[randomInt(nodeIds.length)] as number })
-    await learnLeaders(brokerPool, (await broker.metadata(topicsOf(known))) as Metadata)
+    await learnLeaders(brokerPool, await broker.metadata(topicsOf(known)))
   }
 
   // Before each fetch.
@@ -112,7 +87,7 @@ export function followNewestLeaders(cluster: FollowingCluster): void {
 }
 
 /** Learns the newest leaders from the replicas that respond in time. Never rejects. */
-export async function askReplicas(brokerPool: AskedPool, known: Metadata): Promise<void> {
+export async function askReplicas(brokerPool: BrokerPool, known: Metadata): Promise<void> {
   const topics = topicsOf(known)
   const silent = new Set<Broker>()
 
@@ -120,7 +95,7 @@ export async function askReplicas(brokerPool: AskedPool, known: Metadata): Promi
     const broker = await brokerPool.findBroker({ nodeId })
     silent.add(broker)
     const found = await broker.metadata(topics).finally(() => silent.delete(broker))
-    await learnLeaders(brokerPool, found as Metadata)
+    await learnLeaders(brokerPool, found)
   }
 
   await within(ASK_WITHIN_MS, Promise.allSettled(replicasOf(known).map(ask)))

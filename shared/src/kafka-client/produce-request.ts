@@ -11,7 +11,9 @@ import {
   writeTags,
 } from './byte-codec.ts'
 import type { HeaderList } from './fetched-records.ts'
-import { bytesOfTopicId, type RequestDefinition, readTopicId, type TopicId, withVersion } from './topic-ids.ts'
+import type { RequestDefinition } from './kafkajs-parts.ts'
+import { bytesOfTopicId, type TopicId } from './topic-id.ts'
+import { readTopicId, withVersion } from './topic-ids.ts'
 
 type Int64 = number | string | bigint
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { type Address, fetchFrom, openBroker, openCluster } from '../../../tests/support/scripted-broker.ts'
 import { kafkajs } from './kafkajs.ts'
-import type { TopicId } from './topic-ids.ts'
+import type { TopicId } from './topic-id.ts'
 
 const [FETCH, METADATA] = [1, 3]
 

@@ -15,36 +15,10 @@ import {
   type UndecodableBatch,
   undecodable,
 } from './fetched-records.ts'
-
-declare const brand: unique symbol
-
-/**
- * The id that Kafka gives a topic when it is created, in addition to its name (KIP-516): another topic of the same name
- * has another id. In base64url, as Kafka's own tools print it.
- */
-export type TopicId = string & { readonly [brand]: 'TopicId' }
-
-const TOPIC_ID_BYTES = 16
-
-/** Undefined for the zero id, which means that there is none. */
-export function topicIdOf(bytes: Buffer): TopicId | undefined {
-  return bytes.some((byte) => byte !== 0) ? (bytes.toString('base64url') as TopicId) : undefined
-}
-
-export const bytesOfTopicId = (id: TopicId): Buffer => Buffer.from(id, 'base64url')
+import type { BrokerPool, Call, FetchPartition, FetchTopic, RequestDefinition } from './kafkajs-parts.ts'
+import { bytesOfTopicId, TOPIC_ID_BYTES, type TopicId, topicIdOf } from './topic-id.ts'
 
 export const readTopicId = (reader: ByteReader): TopicId | undefined => topicIdOf(reader.bytes(TOPIC_ID_BYTES))
-
-/** One version of a request, as kafkajs defines it. */
-export type Call = {
-  request: { apiVersion: number; encode(): Promise<object> }
-  response: { decode(bytes: Buffer): Promise<unknown>; parse(decoded: unknown): Promise<unknown> }
-}
-/** The versions of a request. kafkajs uses the highest one that the broker supports. */
-export type RequestDefinition<Options> = {
-  versions: (string | number)[]
-  protocol(wanted: { version: number }): (options: Options) => Call
-}
 
 /** Adds a version to those of kafkajs; `build` derives it from the call of kafkajs's highest version. */
 export function withVersion<Options>(
@@ -79,14 +53,6 @@ const TOPIC_ID_ERRORS = [100, 103]
 export const errorKnownToKafkajs = (code: number) =>
   TOPIC_ID_ERRORS.includes(code) ? UNKNOWN_TOPIC_OR_PARTITION : code
 
-/** A partition to fetch. Without a topic id its topic is fetched by name. */
-type FetchPartition = {
-  partition: number
-  fetchOffset: string | number
-  maxBytes: number
-  topicId?: TopicId | undefined
-}
-type FetchTopic = { topic: string; partitions: readonly FetchPartition[] }
 type FetchOptions = {
   isolationLevel: number
   maxWaitTime: number
@@ -248,12 +214,9 @@ function readRecordBytes(reader: ByteReader): Buffer | undefined {
 }
 
 export type LookUpTopicId = (topic: string) => TopicId | undefined
-type Broker = { fetch(call: { topics: readonly FetchTopic[] }): Promise<unknown> }
-/** The brokers of a client are its own. */
-export type BrokerMaker = { createBroker(options: object): Broker }
 
 /** Makes the fetches of a client get topic ids on the way to the broker, where `topicIdOf` returns one. */
-export function fetchWithTopicIds(brokerPool: BrokerMaker, topicIdOf: LookUpTopicId): void {
+export function fetchWithTopicIds(brokerPool: BrokerPool, topicIdOf: LookUpTopicId): void {
   const createBroker = brokerPool.createBroker.bind(brokerPool)
   brokerPool.createBroker = (options) => {
     const broker = createBroker(options)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { kafkajsModule } from './kafkajs.ts'
-import { bytesOfTopicId, type TopicId, topicIdOf } from './topic-ids.ts'
+import { bytesOfTopicId, type TopicId, topicIdOf } from './topic-id.ts'
 
 const METADATA = kafkajsModule('src/protocol/requests/metadata/index.js')
 const FETCH = kafkajsModule('src/protocol/requests/fetch/index.js')

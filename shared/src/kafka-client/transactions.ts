@@ -1,18 +1,4 @@
-/** Identifies a producer to the brokers: they append a batch of the same producer and sequence once. */
-export type ProducerIdentity = { producerId: string; producerEpoch: number }
-
-type Broker = {
-  initProducerId(call: { transactionalId?: string; transactionTimeout: number }): Promise<ProducerIdentity>
-  addPartitionsToTxn(call: object): Promise<unknown>
-  endTxn(call: object): Promise<unknown>
-}
-type Offsets = { partitions: { partition: number; offset: string }[] }[]
-/** The part of a client of kafkajs that is used here. */
-export type TransactionCluster = {
-  findControllerBroker(): Promise<Broker>
-  findGroupCoordinator(wanted: { groupId: string; coordinatorType: number }): Promise<Broker>
-  fetchTopicsOffset(topics: { topic: string; partitions: { partition: number }[] }[]): Promise<Offsets>
-}
+import type { Cluster, ProducerIdentity } from './kafkajs-parts.ts'
 
 const TRANSACTION_COORDINATOR = 1
 
@@ -20,7 +6,7 @@ const TRANSACTION_COORDINATOR = 1
 export type Transactions = ReturnType<typeof createTransactions>
 
 /** The transactions of kafkajs cannot end without a record. */
-export function createTransactions(cluster: TransactionCluster, topic: string) {
+export function createTransactions(cluster: Cluster, topic: string) {
   const coordinatorOf = (groupId: string) =>
     cluster.findGroupCoordinator({ groupId, coordinatorType: TRANSACTION_COORDINATOR })
 

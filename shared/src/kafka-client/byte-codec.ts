@@ -299,11 +299,33 @@ function assertEnoughBytes(reader: ByteReader, count: number): void {
   if (count > left) throw new RangeError(`${count} items of a response have ${left} bytes`)
 }
 
-/** Reads a COMPACT_ARRAY; null is read as empty. */
-export function readArray<T>(reader: ByteReader, read: (reader: ByteReader) => T): T[] {
-  const count = Math.max(0, reader.uVarInt() - 1)
-  assertEnoughBytes(reader, count)
-  return Array.from({ length: count }, () => read(reader))
+/** Reads a value of a response. */
+export type Type<T> = (reader: ByteReader) => T
+
+export const int16: Type<number> = (reader) => reader.int16()
+export const int32: Type<number> = (reader) => reader.int32()
+/** As a decimal. */
+export const int64: Type<string> = (reader) => reader.int64().toString()
+export const boolean: Type<boolean> = (reader) => reader.boolean()
+export const text: Type<string | null> = (reader) => reader.compactString()
+
+/** A COMPACT_ARRAY; null is read as empty. */
+export function array<T>(item: Type<T>): Type<T[]> {
+  return (reader) => {
+    const count = Math.max(0, reader.uVarInt() - 1)
+    assertEnoughBytes(reader, count)
+    return Array.from({ length: count }, () => item(reader))
+  }
+}
+
+/** Fields in their order. The tagged fields behind them are skipped. */
+export function struct<F extends Record<string, Type<unknown>>>(fields: F) {
+  const inOrder = Object.entries(fields)
+  return (reader: ByteReader) => {
+    const values = inOrder.map(([name, field]) => [name, field(reader)])
+    skipTags(reader)
+    return Object.fromEntries(values) as { [Name in keyof F]: ReturnType<F[Name]> }
+  }
 }
 
 function skipTags(reader: ByteReader): void {
@@ -315,21 +337,15 @@ function skipTags(reader: ByteReader): void {
   }
 }
 
-/** Returns the fields after it has skipped the tagged fields behind them. */
-export function readTagged<T>(reader: ByteReader, fields: T): T {
-  skipTags(reader)
-  return fields
-}
-
 /** Reads a complete response. Throws a RangeError unless it ends where its bytes end. */
-export function readResponse<T>(bytes: Buffer, read: (reader: ByteReader) => T): T {
+export function readResponse<T>(bytes: Buffer, body: Type<T>): T {
   const reader = createByteReader(bytes)
   skipTags(reader)
-  const body = readTagged(reader, read(reader))
+  const response = body(reader)
   if (reader.bytesLeft() > 0) {
     throw new RangeError(`a response of ${bytes.length} bytes was read as one of ${reader.position()}`)
   }
-  return body
+  return response
 }
 
 export const writeTags = (writer: ByteWriter): void => writer.uVarInt(0)

@@ -12,10 +12,15 @@ import { firstBroker } from './first-broker.ts'
 import type { Cluster } from './kafkajs-parts.ts'
 import { createLeaderProducer, type LeaderProducer, type ProduceDefinition } from './leader-producer.ts'
 import { metadataAsTheyAre, readLedPartitions } from './leaderless.ts'
-import { metadataWithTopicIds } from './metadata-v10.ts'
 import { followNewestLeaders, useNewestLeaders } from './newest-leaders.ts'
-import { produceByTopicId, produceRequests } from './produce-request.ts'
-import { fetchByTopicId, fetchWithTopicIds, type LookUpTopicId } from './topic-ids.ts'
+import { produceRequests } from './produce-request.ts'
+import {
+  fetchByTopicId,
+  fetchWithTopicIds,
+  type LookUpTopicId,
+  metadataWithTopicIds,
+  produceByTopicId,
+} from './topic-ids.ts'
 import { createTransactions, type Transactions } from './transactions.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.

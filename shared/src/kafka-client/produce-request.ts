@@ -1,19 +1,6 @@
-import {
-  type ByteReader,
-  type ByteWriter,
-  crc32c,
-  createByteWriter,
-  encoderOf,
-  readArray,
-  readResponse,
-  readTagged,
-  writeArray,
-  writeTags,
-} from './byte-codec.ts'
+import { type ByteWriter, crc32c, createByteWriter, encoderOf, writeArray, writeTags } from './byte-codec.ts'
 import type { HeaderList } from './fetched-records.ts'
-import type { RequestDefinition } from './kafkajs-parts.ts'
 import { bytesOfTopicId, type TopicId } from './topic-id.ts'
-import { readTopicId, withVersion } from './topic-ids.ts'
 
 type Int64 = number | string | bigint
 
@@ -45,6 +32,8 @@ export type ProduceOptions = {
 const PRODUCE = 0
 const FIRST_VERSION = 3
 const NO_PRODUCER_ID = -1
+
+export type ProduceRequests = ReturnType<typeof produceRequests>
 
 /**
  * Produce requests, never compressed: of versions 3 to 7 by the topic's name, and of version 13 by its id. The encoder of
@@ -82,7 +71,7 @@ export function produceRequests() {
     }),
 
     /** Each topic must have an id. */
-    async encodeByTopicId(options: ProduceOptions) {
+    encodeByTopicId(options: ProduceOptions): Buffer {
       writer.start()
       writeTags(writer)
       writer.compactString(options.transactionalId ?? null)
@@ -100,75 +89,9 @@ export function produceRequests() {
         writeTags(writer)
       })
       writeTags(writer)
-      return encoderOf(writer.finish())
+      return writer.finish()
     },
   }
-}
-
-const BY_TOPIC_ID = 13
-
-type ProducedTopic = { topic: string; topicId: TopicId }
-
-/**
- * Adds version 13 of Produce to those of kafkajs, whose highest is 7. From 13 on (Kafka 4.1) a request names topics by
- * id, so a leader refuses to append to another topic of the same name. Each partition of its decoded response has the
- * id. Without an id the highest version of kafkajs is used. See Kafka's ProduceRequest.json and ProduceResponse.json.
- */
-export function produceByTopicId(
-  original: RequestDefinition<ProduceOptions>,
-  { encodeByTopicId }: ReturnType<typeof produceRequests>,
-): RequestDefinition<ProduceOptions> {
-  return withVersion(original, BY_TOPIC_ID, (highest, options) => {
-    const topics = options.topicData.flatMap(({ topic, topicId }) =>
-      topicId === undefined ? [] : [{ topic, topicId }],
-    )
-    // From version 12 on a transaction ends in another way (KIP-890), which kafkajs does not know.
-    if (topics.length < options.topicData.length || options.transactionalId) return highest
-    return {
-      request: { ...highest.request, apiVersion: BY_TOPIC_ID, encode: () => encodeByTopicId(options) },
-      response: { ...highest.response, decode: async (bytes) => decodeProduced(bytes, topics) },
-    }
-  })
-}
-
-function decodeProduced(bytes: Buffer, requested: readonly ProducedTopic[]) {
-  const { topics, ...produced } = readResponse(bytes, readProduced)
-  return { ...produced, topics: topics.map((topic) => ({ ...topic, topicName: nameOf(topic.topicId, requested) })) }
-}
-
-function nameOf(topicId: TopicId | undefined, requested: readonly ProducedTopic[]): string {
-  const found = requested.find((topic) => topic.topicId === topicId)
-  if (found === undefined) throw new RangeError(`a produce response has the topic ${topicId}, not requested`)
-  return found.topic
-}
-
-function readProduced(reader: ByteReader) {
-  return { topics: readArray(reader, readTopic), throttleTime: 0, clientSideThrottleTime: reader.int32() }
-}
-
-function readTopic(reader: ByteReader) {
-  const topicId = readTopicId(reader)
-  const readPartitionWithId = () => ({ ...readPartition(reader), topicId })
-  return readTagged(reader, { topicId, partitions: readArray(reader, readPartitionWithId) })
-}
-
-function readPartition(reader: ByteReader) {
-  const produced = {
-    partition: reader.int32(),
-    errorCode: reader.int16(),
-    baseOffset: reader.int64().toString(),
-    logAppendTime: reader.int64().toString(),
-    logStartOffset: reader.int64().toString(),
-  }
-  readArray(reader, skipRecordError)
-  reader.compactString() // error message
-  return readTagged(reader, produced)
-}
-
-function skipRecordError(reader: ByteReader): void {
-  reader.int32() // index in the batch
-  reader.compactString() // message
-  readTagged(reader, undefined)
 }
 
 const TRANSACTIONAL_BIT = 0x10

@@ -1,10 +1,15 @@
 import {
-  type ByteReader,
+  array,
+  boolean,
   createByteWriter,
   encoderOf,
-  readArray,
+  int16,
+  int32,
+  int64,
   readResponse,
-  readTagged,
+  struct,
+  type Type,
+  text,
   writeArray,
   writeTags,
 } from './byte-codec.ts'
@@ -15,26 +20,116 @@ import {
   type UndecodableBatch,
   undecodable,
 } from './fetched-records.ts'
-import type { BrokerPool, Call, FetchPartition, FetchTopic, RequestDefinition } from './kafkajs-parts.ts'
+import type { BrokerPool, FetchPartition, FetchTopic, RequestDefinition } from './kafkajs-parts.ts'
+import type { ProduceOptions, ProduceRequests } from './produce-request.ts'
 import { bytesOfTopicId, TOPIC_ID_BYTES, type TopicId, topicIdOf } from './topic-id.ts'
 
-export const readTopicId = (reader: ByteReader): TopicId | undefined => topicIdOf(reader.bytes(TOPIC_ID_BYTES))
+const uuid: Type<TopicId | undefined> = (reader) => topicIdOf(reader.bytes(TOPIC_ID_BYTES))
 
-/** Adds a version to those of kafkajs; `build` derives it from the call of kafkajs's highest version. */
-export function withVersion<Options>(
+type Added = { encode(): Buffer; decode(bytes: Buffer): unknown }
+
+/** Adds a version to those of kafkajs. Where `build` returns undefined, the highest version of kafkajs is used. */
+function withVersion<Options>(
   original: RequestDefinition<Options>,
-  added: number,
-  build: (highest: Call, options: Options) => Call,
+  apiVersion: number,
+  build: (options: Options) => Added | undefined,
 ): RequestDefinition<Options> {
-  const version = Math.max(...original.versions.map(Number))
+  const highest = Math.max(...original.versions.map(Number))
   return {
-    versions: [...original.versions, added],
-    // The highest version of a broker may lie between the two.
-    protocol: (wanted) =>
-      wanted.version < added
-        ? original.protocol({ version: Math.min(version, wanted.version) })
-        : (options) => build(original.protocol({ version })(options), options),
+    versions: [...original.versions, apiVersion],
+    protocol: (wanted) => (options) => {
+      // The highest version of a broker may lie between the two.
+      const { request, response } = original.protocol({ version: Math.min(highest, wanted.version) })(options)
+      const added = wanted.version < apiVersion ? undefined : build(options)
+      if (added === undefined) return { request, response }
+      return {
+        request: { ...request, apiVersion, encode: async () => encoderOf(added.encode()) },
+        response: { ...response, decode: async (bytes) => added.decode(bytes) },
+      }
+    },
   }
+}
+
+/** The requested topic that a response names. */
+function requestedOf<T extends { topicId: TopicId }>(topics: readonly T[], id: TopicId | undefined, kind: string): T {
+  const requested = topics.find(({ topicId }) => topicId === id)
+  if (requested === undefined) throw new RangeError(`a ${kind} response has the topic ${id}, not requested`)
+  return requested
+}
+
+const writer = createByteWriter()
+
+type MetadataOptions = { topics: readonly string[]; allowAutoTopicCreation?: boolean }
+
+const METADATA_VERSION = 10
+const NO_ID = Buffer.alloc(TOPIC_ID_BYTES)
+const [NO, YES] = [0, 1]
+
+const BROKER = struct({ nodeId: int32, host: text, port: int32, rack: text })
+const PARTITION = struct({
+  partitionErrorCode: int16,
+  partitionId: int32,
+  leader: int32,
+  leaderEpoch: int32,
+  replicas: array(int32),
+  isr: array(int32),
+  offlineReplicas: array(int32),
+})
+const TOPIC = struct({
+  topicErrorCode: int16,
+  topic: text,
+  topicId: uuid,
+  isInternal: boolean,
+  partitionMetadata: array(PARTITION),
+  topicOperations: int32,
+})
+const METADATA = struct({
+  clientSideThrottleTime: int32,
+  brokers: array(BROKER),
+  clusterId: text,
+  controllerId: int32,
+  topicMetadata: array(TOPIC),
+  clusterOperations: int32,
+})
+
+/**
+ * Adds version 10 of Metadata to those of kafkajs, whose highest is 6: from 10 on a response has topic ids. The decoded
+ * response is that of version 6, and each partition has its leader's epoch, the id of its topic and the operations on
+ * it that the user is authorized for, a bit for each: there kafkajs's admin passes them on. See Kafka's
+ * MetadataRequest.json and MetadataResponse.json.
+ */
+export function metadataWithTopicIds(original: RequestDefinition<MetadataOptions>): RequestDefinition<MetadataOptions> {
+  return withVersion(original, METADATA_VERSION, ({ topics, allowAutoTopicCreation = true }) => ({
+    encode: () => writeMetadataRequest(topics, allowAutoTopicCreation),
+    decode: decodeMetadata,
+  }))
+}
+
+function writeMetadataRequest(topics: readonly string[], allowAutoTopicCreation: boolean): Buffer {
+  writer.start()
+  writeTags(writer)
+  // A null array requests all topics.
+  writer.uVarInt(topics.length === 0 ? 0 : topics.length + 1)
+  for (const topic of topics) {
+    writer.buffer(NO_ID)
+    writer.compactString(topic)
+    writeTags(writer)
+  }
+  writer.int8(allowAutoTopicCreation ? YES : NO)
+  writer.int8(NO) // include the authorized operations of the cluster
+  // The operations of the topics, which cost the brokers something for each topic.
+  writer.int8(topics.length === 0 ? NO : YES)
+  writeTags(writer)
+  return writer.finish()
+}
+
+function decodeMetadata(bytes: Buffer) {
+  const { topicMetadata, clusterOperations: _notRequested, ...metadata } = readResponse(bytes, METADATA)
+  const topics = topicMetadata.map(({ topicId, topicOperations, partitionMetadata, ...topic }) => {
+    const ofTopic = { topicId, topicOperations }
+    return { ...topic, partitionMetadata: partitionMetadata.map((partition) => ({ ...partition, ...ofTopic })) }
+  })
+  return { throttleTime: 0, ...metadata, topicMetadata: topics }
 }
 
 /** The broker cannot read the records, or the index of the transactions that they belong to. */
@@ -69,6 +164,26 @@ const NO_SESSION = { id: 0, epoch: -1 }
 const NO_EPOCH = -1
 const NO_OFFSET = -1n
 
+/** Empty without records. */
+const records: Type<Buffer> = (reader) => reader.bytes(Math.max(0, reader.uVarInt() - 1))
+
+const FETCHED_PARTITION = struct({
+  partition: int32,
+  errorCode: int16,
+  highWatermark: int64,
+  lastStableOffset: int64,
+  lastStartOffset: int64,
+  abortedTransactions: array(struct({ producerId: int64, firstOffset: int64 })),
+  preferredReadReplica: int32,
+  records,
+})
+const FETCHED = struct({
+  clientSideThrottleTime: int32,
+  errorCode: int16,
+  sessionId: int32,
+  responses: array(struct({ topicId: uuid, partitions: array(FETCHED_PARTITION) })),
+})
+
 /**
  * Adds version 13 of Fetch to those of kafkajs, whose highest is 11. From 13 on a fetch names topics by id, so the
  * leader of a partition itself refuses to serve another topic of the same name. Without an id the highest version of
@@ -78,63 +193,52 @@ export function fetchByTopicId(
   original: RequestDefinition<FetchOptions>,
   decodeRecords: DecodeRecords,
 ): RequestDefinition<FetchOptions> {
-  const writer = createByteWriter()
-
-  function writePartition({ partition, fetchOffset, maxBytes }: FetchPartition): void {
-    writer.int32(partition)
-    writer.int32(NO_EPOCH) // current leader epoch
-    writer.int64(BigInt(fetchOffset))
-    writer.int32(NO_EPOCH) // last fetched epoch
-    writer.int64(NO_OFFSET) // log start offset
-    writer.int32(maxBytes)
-    writeTags(writer)
-  }
-
-  function writeTopic({ topicId, partitions }: TopicWithId): void {
-    writer.buffer(bytesOfTopicId(topicId))
-    writeArray(writer, partitions, writePartition)
-    writeTags(writer)
-  }
-
-  function writeRequest(options: FetchOptions, topics: readonly TopicWithId[]): Buffer {
-    writer.start()
-    writeTags(writer)
-    writer.int32(CONSUMER)
-    writer.int32(options.maxWaitTime)
-    writer.int32(options.minBytes)
-    writer.int32(options.maxBytes)
-    writer.int8(options.isolationLevel)
-    writer.int32(NO_SESSION.id)
-    writer.int32(NO_SESSION.epoch)
-    writeArray(writer, topics, writeTopic)
-    writeArray(writer, [], () => {}) // forgotten topics
-    writer.compactString(options.rackId ?? '')
-    writeTags(writer)
-    return writer.finish()
-  }
-
-  return withVersion(original, FETCH_VERSION, (highest, options) => {
-    const topics = options.topics.flatMap(topicWithId)
-    if (topics.length < options.topics.length) return highest
+  return withVersion(original, FETCH_VERSION, (options) => {
+    const topics = options.topics.flatMap(({ topic, partitions }) => {
+      const topicId = partitions[0]?.topicId
+      return topicId === undefined ? [] : [{ topic, topicId, partitions }]
+    })
+    if (topics.length < options.topics.length) return undefined
     return {
-      ...highest,
-      request: {
-        ...highest.request,
-        apiVersion: FETCH_VERSION,
-        encode: async () => encoderOf(writeRequest(options, topics)),
-      },
-      response: { ...highest.response, decode: (bytes) => decodeFetch(bytes, topics, decodeRecords) },
+      encode: () => writeFetchRequest(options, topics),
+      decode: (bytes) => decodeFetch(bytes, topics, decodeRecords),
     }
   })
 }
 
-function topicWithId({ topic, partitions }: FetchTopic): TopicWithId[] {
-  const topicId = partitions[0]?.topicId
-  return topicId === undefined ? [] : [{ topic, topicId, partitions }]
+function writeFetchRequest(options: FetchOptions, topics: readonly TopicWithId[]): Buffer {
+  writer.start()
+  writeTags(writer)
+  writer.int32(CONSUMER)
+  writer.int32(options.maxWaitTime)
+  writer.int32(options.minBytes)
+  writer.int32(options.maxBytes)
+  writer.int8(options.isolationLevel)
+  writer.int32(NO_SESSION.id)
+  writer.int32(NO_SESSION.epoch)
+  writeArray(writer, topics, ({ topicId, partitions }) => {
+    writer.buffer(bytesOfTopicId(topicId))
+    writeArray(writer, partitions, writePartition)
+    writeTags(writer)
+  })
+  writeArray(writer, [], () => {}) // forgotten topics
+  writer.compactString(options.rackId ?? '')
+  writeTags(writer)
+  return writer.finish()
+}
+
+function writePartition({ partition, fetchOffset, maxBytes }: FetchPartition): void {
+  writer.int32(partition)
+  writer.int32(NO_EPOCH) // current leader epoch
+  writer.int64(BigInt(fetchOffset))
+  writer.int32(NO_EPOCH) // last fetched epoch
+  writer.int64(NO_OFFSET) // log start offset
+  writer.int32(maxBytes)
+  writeTags(writer)
 }
 
 async function decodeFetch(bytes: Buffer, topics: readonly TopicWithId[], decodeRecords: DecodeRecords) {
-  const fetched = readResponse(bytes, readFetch)
+  const fetched = { throttleTime: 0, ...readResponse(bytes, FETCHED) }
   const { errorCode } = fetched
   if (errorCode !== 0) {
     return { ...fetched, responses: topics.map((topic) => failedTopic(topic, errorCode)) }
@@ -142,11 +246,14 @@ async function decodeFetch(bytes: Buffer, topics: readonly TopicWithId[], decode
   const responses = []
   for (const { topicId, partitions } of fetched.responses) {
     const decoded: (Omit<(typeof partitions)[number], 'records'> & { messages: DecodedRecord[] })[] = []
-    const requested = requestedOf(topics, topicId)
+    const requested = requestedOf(topics, topicId, 'fetch')
     for (const { records, ...partition } of partitions) {
       const unreadable = unreadableBatch(partition, requested)
       if (unreadable !== undefined) decoded.push({ ...partition, errorCode: 0, messages: [undecodable(unreadable)] })
-      else decoded.push({ ...partition, messages: records === undefined ? [] : await decodeRecords(records) })
+      else {
+        const messages = records.length === 0 ? [] : await decodeRecords(records)
+        decoded.push({ ...partition, errorCode: errorKnownToKafkajs(partition.errorCode), messages })
+      }
     }
     responses.push({ topicName: requested.topic, partitions: decoded })
   }
@@ -159,12 +266,6 @@ function failedTopic({ topic, partitions }: TopicWithId, code: number) {
   return { topicName: topic, partitions: partitions.map(({ partition }) => ({ partition, errorCode })) }
 }
 
-function requestedOf(topics: readonly TopicWithId[], topicId: TopicId | undefined): TopicWithId {
-  const requested = topics.find((topic) => topic.topicId === topicId)
-  if (requested === undefined) throw new RangeError(`a fetch response has the topic ${topicId}, not requested`)
-  return requested
-}
-
 /** The batch that the broker cannot read itself. kafkajs would throw the error for all partitions of the response. */
 function unreadableBatch(
   { partition, errorCode }: { partition: number; errorCode: number },
@@ -175,42 +276,6 @@ function unreadableBatch(
   if (name === undefined || requested === undefined) return undefined
   const cause = new Error(`the broker responds with ${name}`)
   return { offset: String(requested.fetchOffset), codec: UNKNOWN_CODEC, cause }
-}
-
-function readFetch(reader: ByteReader) {
-  return {
-    throttleTime: 0,
-    clientSideThrottleTime: reader.int32(),
-    errorCode: reader.int16(),
-    sessionId: reader.int32(),
-    responses: readArray(reader, readTopic),
-  }
-}
-
-function readTopic(reader: ByteReader) {
-  return readTagged(reader, { topicId: readTopicId(reader), partitions: readArray(reader, readPartition) })
-}
-
-function readPartition(reader: ByteReader) {
-  return readTagged(reader, {
-    partition: reader.int32(),
-    errorCode: errorKnownToKafkajs(reader.int16()),
-    highWatermark: reader.int64().toString(),
-    lastStableOffset: reader.int64().toString(),
-    lastStartOffset: reader.int64().toString(),
-    abortedTransactions: readArray(reader, readAbortedTransaction),
-    preferredReadReplica: reader.int32(),
-    records: readRecordBytes(reader),
-  })
-}
-
-function readAbortedTransaction(reader: ByteReader) {
-  return readTagged(reader, { producerId: reader.int64().toString(), firstOffset: reader.int64().toString() })
-}
-
-function readRecordBytes(reader: ByteReader): Buffer | undefined {
-  const lengthPlusOne = reader.uVarInt()
-  return lengthPlusOne <= 1 ? undefined : reader.bytes(lengthPlusOne - 1)
 }
 
 export type LookUpTopicId = (topic: string) => TopicId | undefined
@@ -229,4 +294,48 @@ export function fetchWithTopicIds(brokerPool: BrokerPool, topicIdOf: LookUpTopic
     broker.fetch = (call) => fetch({ ...call, topics: call.topics.map(fetched) })
     return broker
   }
+}
+
+const PRODUCE_VERSION = 13
+
+const PRODUCED_PARTITION = struct({
+  partition: int32,
+  errorCode: int16,
+  baseOffset: int64,
+  logAppendTime: int64,
+  logStartOffset: int64,
+  recordErrors: array(struct({ index: int32, message: text })),
+  errorMessage: text,
+})
+const PRODUCED = struct({
+  topics: array(struct({ topicId: uuid, partitions: array(PRODUCED_PARTITION) })),
+  clientSideThrottleTime: int32,
+})
+
+/**
+ * Adds version 13 of Produce to those of kafkajs, whose highest is 7. From 13 on (Kafka 4.1) a request names topics by
+ * id, so a leader refuses to append to another topic of the same name. Each partition of its decoded response has the
+ * id. Without an id the highest version of kafkajs is used. See Kafka's ProduceRequest.json and ProduceResponse.json.
+ */
+export function produceByTopicId(
+  original: RequestDefinition<ProduceOptions>,
+  { encodeByTopicId }: ProduceRequests,
+): RequestDefinition<ProduceOptions> {
+  return withVersion(original, PRODUCE_VERSION, (options) => {
+    const topics = options.topicData.flatMap(({ topic, topicId }) =>
+      topicId === undefined ? [] : [{ topic, topicId }],
+    )
+    // From version 12 on a transaction ends in another way (KIP-890), which kafkajs does not know.
+    if (topics.length < options.topicData.length || options.transactionalId) return undefined
+    return { encode: () => encodeByTopicId(options), decode: (bytes) => decodeProduced(bytes, topics) }
+  })
+}
+
+function decodeProduced(bytes: Buffer, requested: readonly { topic: string; topicId: TopicId }[]) {
+  const produced = readResponse(bytes, PRODUCED)
+  const topics = produced.topics.map(({ topicId, partitions }) => ({
+    topicName: requestedOf(requested, topicId, 'produce').topic,
+    partitions: partitions.map((partition) => ({ ...partition, topicId })),
+  }))
+  return { throttleTime: 0, ...produced, topics }
 }

@@ -42,17 +42,34 @@ const encodeTopic = (known: Knowledge, replicas: Address[]) =>
     .writeInt32(0)
     .writeUVarInt(0)
 
+export type Scripted = {
+  /** The highest version of each request. */
+  highest?: Record<number, number>
+  /** True for the brokers in its metadata. */
+  lists?(address: Address): boolean
+  /** While it returns true for the key of a request, the broker does not respond, like one that hangs. */
+  isSilent?(apiKey: number): boolean
+  known?: Knowledge
+}
+type ScriptedBroker = Awaited<ReturnType<typeof openBroker>>
+
+/** Opens the brokers 1, 2 and so on of a cluster. */
+export async function openBrokers<B extends Scripted[]>(...all: B) {
+  const addresses: Address[] = []
+  const brokers = await Promise.all(all.map((each) => openBroker(each, addresses)))
+  addresses.push(...brokers.map(({ port }, n) => ({ nodeId: n + 1, port })))
+  return brokers as { [N in keyof B]: ScriptedBroker }
+}
+
 /**
  * The part of a broker that the tests need: it returns its versions, the metadata, the coordinator of a group, what it
- * takes for the end of the log, and empty fetches, and closes the connection on an unknown version. While `isSilent`
- * returns true for the key of a request, it does not respond, like a broker that hangs.
+ * takes for the end of the log, and empty fetches, and closes the connection on an unknown version.
  */
 export async function openBroker(
-  highest: Record<number, number>,
-  cluster: () => Address[],
-  isSilent: (apiKey: number) => boolean = () => false,
-  known?: Knowledge,
+  { highest = { [OFFSETS]: 2, [METADATA]: 10 }, lists = () => true, isSilent = () => false, known }: Scripted,
+  addresses: readonly Address[] = [],
 ) {
+  const cluster = () => addresses.filter(lists)
   const requests: ReceivedRequest[] = []
   const bodies: Record<number, () => Encoded> = {
     [API_VERSIONS]: () =>
@@ -118,9 +135,9 @@ export async function openBroker(
       for (let at = 0; at < frames.length; at += 4 + frames.readInt32BE(at)) respond(socket, frames.subarray(at))
     })
   })
+  const port = await listen(server)
   return {
-    requests,
-    port: await listen(server),
+    ...{ requests, port, address: `127.0.0.1:${port}` },
     connections: () => sockets.size,
     cut(): void {
       for (const socket of sockets) socket.destroy()

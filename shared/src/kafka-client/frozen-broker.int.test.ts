@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import type { KafkaConfig } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { listen } from '../../../tests/support/listen.ts'
-import { type Address, fetchFrom, openBroker, openCluster } from '../../../tests/support/scripted-broker.ts'
+import { type Address, fetchFrom, openBroker, openBrokers, openCluster } from '../../../tests/support/scripted-broker.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs, kafkajsModule } from './kafkajs.ts'
 
@@ -56,14 +56,10 @@ it('an attempt to connect ends when the broker does not respond', async () => {
 })
 
 it('an attempt to connect ends when the broker does not respond to the login', async () => {
-  const versions = { [HANDSHAKE]: 1, [AUTHENTICATE]: 1, [METADATA]: 10 }
-  const broker = await openBroker(
-    versions,
-    () => [],
-    (apiKey) => apiKey === HANDSHAKE,
-  )
+  const highest = { [HANDSHAKE]: 1, [AUTHENTICATE]: 1, [METADATA]: 10 }
+  const broker = await openBroker({ highest, isSilent: (apiKey) => apiKey === HANDSHAKE })
   const sasl = { mechanism: 'plain', username: 'plants', password: 'secret' } as const
-  const admin = openAdmin([`127.0.0.1:${broker.port}`], { connectionTimeout: 2_000, sasl })
+  const admin = openAdmin([broker.address], { connectionTimeout: 2_000, sasl })
   await expect(admin.connect()).rejects.toMatchObject({ cause: { name: 'KafkaJSConnectionError', code: 'ETIMEDOUT' } })
   expect(broker.requests.map(({ apiKey }) => apiKey)).toContain(HANDSHAKE)
 })
@@ -73,7 +69,6 @@ it('an attempt to connect ends when the broker does not respond to the login', a
  * `isReplaced`, the metadata of the other one no longer have it.
  */
 async function openPair(kind: number, options: Partial<KafkaConfig> = {}, { isReplaced = false } = {}) {
-  const addresses: Address[] = []
   const highest = { [FETCH]: 11, [METADATA]: 10, [COORDINATOR]: 0 }
   let isConnected = false
   let silent: number | undefined
@@ -81,11 +76,12 @@ async function openPair(kind: number, options: Partial<KafkaConfig> = {}, { isRe
     if (isConnected && apiKey === kind) silent ??= nodeId
     return silent === nodeId && apiKey === kind
   }
-  const present = () => addresses.filter(({ nodeId }) => !isReplaced || nodeId !== silent)
-  const open = (nodeId: number) => openBroker(highest, present, isSilent(nodeId))
-  const [first, second] = await Promise.all([open(1), open(2)])
-  addresses.push({ nodeId: 1, port: first.port }, { nodeId: 2, port: second.port })
-  const cluster = await openCluster(clientOf([`127.0.0.1:${first.port}`], options))
+  const lists = ({ nodeId }: Address) => !isReplaced || nodeId !== silent
+  const [first, second] = await openBrokers(
+    { highest, lists, isSilent: isSilent(1) },
+    { highest, lists, isSilent: isSilent(2) },
+  )
+  const cluster = await openCluster(clientOf([first.address], options))
   await cluster.findBroker({ nodeId: '2' })
   isConnected = true
   /** A client waits for its requests when it disconnects. */

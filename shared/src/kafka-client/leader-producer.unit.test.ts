@@ -2,20 +2,16 @@ import { connect } from 'node:net'
 import type { KafkaConfig } from 'kafkajs'
 import { expect, it, onTestFinished } from 'vitest'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
-import { type Address, openBroker } from '../../../tests/support/scripted-broker.ts'
+import { openBrokers } from '../../../tests/support/scripted-broker.ts'
 import { createAppender } from '../event-log/append.ts'
 
-const METADATA = 3
 const LEADER = 1
 
 /** An appender to a topic of which this broker leads one partition, and no broker the other one. */
 async function openAppender(options?: Partial<KafkaConfig>) {
-  const addresses: Address[] = []
-  const known = { leader: LEADER, leaderEpoch: 1, end: 100 }
-  const { port } = await openBroker({ [METADATA]: 10 }, () => addresses, undefined, known)
-  addresses.push({ nodeId: LEADER, port })
+  const [{ address }] = await openBrokers({ known: { leader: LEADER, leaderEpoch: 1, end: 100 } })
   const limits = { requestTimeout: 5_000, connectionTimeout: 5_000 }
-  const appender = createAppender(createImpatientKafka(`127.0.0.1:${port}`, { ...limits, ...options }), 'plants')
+  const appender = createAppender(createImpatientKafka(address, { ...limits, ...options }), 'plants')
   onTestFinished(() => appender.close())
   await appender.refreshLeaders()
   return appender

@@ -8,18 +8,10 @@ import { withAdmin } from '../event-log/connection.ts'
 import { offsetsAt } from '../event-log/topic.ts'
 import { checkRights } from '../event-log/topic-rights.ts'
 
-const [OFFSETS, METADATA] = [2, 3]
-const HIGHEST = { [OFFSETS]: 2, [METADATA]: 10 }
+const OFFSETS = 2
 const NO_LEADER = -1
 const nobodyListens = async () => 1
-const openSilent = async () =>
-  (
-    await openBroker(
-      HIGHEST,
-      () => [],
-      (apiKey) => apiKey === OFFSETS,
-    )
-  ).port
+const openSilent = async () => (await openBroker({ isSilent: (apiKey) => apiKey === OFFSETS })).port
 /** As a proxy before a broker that is away. */
 const openClosing = () => listen(createServer((socket) => socket.destroy()))
 
@@ -27,9 +19,9 @@ const openClosing = () => listen(createServer((socket) => socket.destroy()))
 async function connectTo(open: () => Promise<number>, { leader = 1, otherLeader = 2 } = {}) {
   const addresses: Address[] = []
   const known = { leader, leaderEpoch: 1, end: 100, otherLeader }
-  const { port } = await openBroker(HIGHEST, () => addresses, undefined, known)
+  const { port, address } = await openBroker({ known }, addresses)
   addresses.push({ nodeId: 1, port }, { nodeId: 2, port: await open() })
-  return createImpatientKafka(`127.0.0.1:${port}`, { requestTimeout: 2_000, connectionTimeout: 10_000 })
+  return createImpatientKafka(address, { requestTimeout: 2_000, connectionTimeout: 10_000 })
 }
 
 const readEnds = (kafka: Kafka) =>

@@ -1,62 +1,48 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
-import { type Address, type Knowledge, openBroker, openCluster } from '../../../tests/support/scripted-broker.ts'
+import { openBrokers, openCluster, type Scripted } from '../../../tests/support/scripted-broker.ts'
 import { createAppender } from '../event-log/append.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import type { Partition } from '../plant/position.ts'
 
-const [OFFSETS, METADATA] = [2, 3]
+const METADATA = 3
 /** Longer than the time limit of a test. */
 const PATIENT = { requestTimeout: 600_000, connectionTimeout: 600_000 }
 const P = 0 as Partition
 const REFRESHED_EVERY_MS = 5_000
 
-type Scripted = Knowledge & { isSilent?: boolean; lists?: number[] }
-
-/** Opens brokers, and returns the address of the first one. */
-async function openBrokers(...brokers: Scripted[]): Promise<string> {
-  const addresses: Address[] = []
-  for (const { isSilent = false, lists = [1, 2, 3], ...known } of brokers) {
-    const highest = { [OFFSETS]: 2, [METADATA]: 10 }
-    const listed = () => addresses.filter(({ nodeId }) => lists.includes(nodeId))
-    const { port } = await openBroker(highest, listed, (apiKey) => isSilent && apiKey === METADATA, known)
-    addresses.push({ nodeId: addresses.length + 1, port })
-  }
-  return `127.0.0.1:${addresses[0]?.port}`
-}
-
 /**
  * The end of partition 0 for an admin that asks a broker first that has lost its controllers. Metadata are requested
  * again meanwhile, because partition 1 has no leader.
  */
-async function readEnd(...brokers: Scripted[]) {
-  const kafka = createImpatientKafka(await openBrokers(...brokers), PATIENT)
+async function readEnd(...brokers: [Scripted, ...Scripted[]]) {
+  const [first] = await openBrokers(...brokers)
+  const kafka = createImpatientKafka(first.address, PATIENT)
   const offsets = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets('plants'))
   return offsets.map(({ high }) => Number(high))
 }
 
-const isolated = { leader: 1, leaderEpoch: 4, end: 100 }
-const newer = { leader: 2, leaderEpoch: 5, end: 200 }
-const older = { leader: 3, leaderEpoch: 3, end: 300 }
+const isolated = { known: { leader: 1, leaderEpoch: 4, end: 100 } }
+const newer = { known: { leader: 2, leaderEpoch: 5, end: 200 } }
+const older = { known: { leader: 3, leaderEpoch: 3, end: 300 } }
 
 it('the end of a log is that of the newest leader, though a former one takes itself for the leader', async () => {
   expect(await readEnd(isolated, newer, older)).toEqual([200])
 })
 
 it('also when the former leader does not know the newest one', async () => {
-  expect(await readEnd({ ...isolated, lists: [1, 3] }, newer, newer)).toEqual([200])
+  expect(await readEnd({ ...isolated, lists: ({ nodeId }) => nodeId !== 2 }, newer, newer)).toEqual([200])
 })
 
 it('a broker that does not respond delays the offsets of the others only for a time', async () => {
-  expect(await readEnd(isolated, newer, { ...older, isSilent: true })).toEqual([200])
+  expect(await readEnd(isolated, newer, { ...older, isSilent: (apiKey) => apiKey === METADATA })).toEqual([200])
 })
 
 it('a consumer that fetches finds the newest leader, and does not go back to a former one', async () => {
-  const led = { otherLeader: 1 }
-  const cluster = await openCluster(
-    createImpatientKafka(await openBrokers({ ...isolated, ...led }, { ...newer, ...led }), PATIENT),
-  )
+  const led = ({ known }: typeof newer) => ({ known: { ...known, otherLeader: 1 } })
+  const [first] = await openBrokers(led(isolated), led(newer))
+  const cluster = await openCluster(createImpatientKafka(first.address, PATIENT))
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const fetchLater = async () => {
@@ -73,8 +59,8 @@ it('a consumer that fetches finds the newest leader, and does not go back to a f
 })
 
 it('an appender that has failed finds the newest leader, and does not go back to a former one', async () => {
-  const kafka = createImpatientKafka(await openBrokers(isolated, newer), PATIENT)
-  const appender = createAppender(kafka, 'plants')
+  const [first] = await openBrokers(isolated, newer)
+  const appender = createAppender(createImpatientKafka(first.address, PATIENT), 'plants')
   onTestFinished(() => appender.close())
   await appender.connect()
   expect(appender.leaderOf(P)).toBe(1)

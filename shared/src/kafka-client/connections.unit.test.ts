@@ -1,5 +1,6 @@
 import { Duplex } from 'node:stream'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { boundedPools, withClosedPools } from './connections.ts'
 import { kafkajsModule } from './kafkajs.ts'
 
@@ -35,19 +36,18 @@ it('a client that is disconnected ends the connections to brokers that it droppe
 })
 
 it('a login whose token took longer than the limit of the connection ends it at once', async () => {
-  vi.useFakeTimers()
+  const restoreTimers = fakeTimers()
   onTestFinished(() => {
     // First: the tests that follow would keep the fake timer.
     vi.restoreAllMocks()
-    vi.useRealTimers()
+    restoreTimers()
   })
-  const logger = { namespace: () => logger, debug() {}, error() {} }
   const socketFactory = ({ onConnect }: { onConnect(): void }) => {
     queueMicrotask(onConnect)
     return new Duplex({ read() {}, write() {} })
   }
   const connection = new Connection({
-    ...{ host: 'kafka', port: 9_092, logger },
+    ...{ host: 'kafka', port: 9_092, logger: silent },
     socketFactory,
     connectionTimeout: 2_000,
   })

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { kafkajsModule } from './kafkajs.ts'
 
 const ConsumerGroup = kafkajsModule('src/consumer/consumerGroup.js')
@@ -206,12 +207,7 @@ describe('a broker that cannot be connected to', () => {
   const refused = (nodeId: number) => new KafkaJSConnectionError('refused', { broker: `broker-${nodeId}:9092` })
   const wrapped = Object.assign(new Error('retries', { cause: refused(2) }), { name: 'KafkaJSNumberOfRetriesExceeded' })
 
-  beforeEach(() => {
-    vi.useFakeTimers()
-  })
-  afterEach(() => {
-    vi.useRealTimers()
-  })
+  beforeEach(() => fakeTimers())
 
   async function groupAfter(error: Error, rackId: string) {
     const findTopicPartitionMetadata = () => [{ partitionId: 0, leader: 1, offlineReplicas: [] }]
@@ -258,12 +254,7 @@ it('a reader whose offset the leader does not have moves to the start of the log
 })
 
 describe('the errors of fetches', () => {
-  beforeEach(() => {
-    vi.useFakeTimers()
-  })
-  afterEach(() => {
-    vi.useRealTimers()
-  })
+  beforeEach(() => fakeTimers())
 
   const RETRIES = 5
   const LONG_MS = 60_000

@@ -1,13 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { firstOf } from './first-broker.ts'
 import { kafkajsModule } from './kafkajs.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+beforeEach(() => fakeTimers())
 
 describe('the first of several attempts', () => {
   const hanging = () => new Promise<string>(() => {})

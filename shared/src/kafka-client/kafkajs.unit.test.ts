@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { keepCommitted } from './fetched-records.ts'
 import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
 
@@ -53,12 +54,7 @@ it('a process without free file descriptors has each module', () => {
 })
 
 describe('the timer of the request queue', () => {
-  beforeEach(() => {
-    vi.useFakeTimers()
-  })
-  afterEach(() => {
-    vi.useRealTimers()
-  })
+  beforeEach(() => fakeTimers())
 
   function openQueue() {
     const sent: number[] = []
@@ -102,12 +98,7 @@ describe('the heartbeats of a consumer', () => {
   const INTERVAL_MS = 2_000
   const HOUR_MS = 3_600_000
   const ConsumerGroup = kafkajsModule('src/consumer/consumerGroup.js')
-  beforeEach(() => {
-    vi.useFakeTimers()
-  })
-  afterEach(() => {
-    vi.useRealTimers()
-  })
+  beforeEach(() => fakeTimers())
 
   it.each([-HOUR_MS, HOUR_MS])('follow each other at the interval when the clock jumps by %d ms', async (jumpMs) => {
     const cluster = { getNodeIds: () => ['1'] }

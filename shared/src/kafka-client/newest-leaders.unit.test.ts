@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { eventually } from '../../../tests/support/eventually.ts'
+import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { openBrokers, openCluster, type Scripted } from '../../../tests/support/scripted-broker.ts'
 import { createAppender } from '../event-log/append.ts'
@@ -43,8 +44,7 @@ it('a consumer that fetches finds the newest leader, and does not go back to a f
   const led = ({ known }: typeof newer) => ({ known: { ...known, otherLeader: 1 } })
   const [first] = await openBrokers(led(isolated), led(newer))
   const cluster = await openCluster(createImpatientKafka(first.address, PATIENT))
-  vi.useFakeTimers({ toFake: ['performance'] })
-  onTestFinished(() => void vi.useRealTimers())
+  onTestFinished(fakeTimers({ toFake: ['performance'] }))
   const fetchLater = async () => {
     vi.advanceTimersByTime(REFRESHED_EVERY_MS)
     await cluster.refreshMetadataIfNecessary()

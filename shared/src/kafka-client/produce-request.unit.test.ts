@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { createPrivateKafkajs, kafkajsModule } from './kafkajs.ts'
 import { produceRequests } from './produce-request.ts'
 
@@ -68,12 +69,7 @@ const produce = fc.record(
   { requiredKeys: ['acks', 'timeout', 'topicData'] },
 )
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: 1_795_281_883_402 })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+beforeEach(() => fakeTimers({ toFake: ['Date'], now: 1_795_281_883_402 }))
 
 it('writes a produce request byte for byte as kafkajs does', async () => {
   await fc.assert(

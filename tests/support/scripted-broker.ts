@@ -1,6 +1,5 @@
 import { createServer, type Socket } from 'node:net'
 import { type ExtendedConsumer, kafkajs, kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
-import type { TopicId } from '@plant-store/shared/kafka-client/topic-ids.ts'
 import type { Cluster, Kafka } from 'kafkajs'
 import { onTestFinished } from 'vitest'
 import { listen } from './listen.ts'
@@ -149,11 +148,12 @@ export async function openBroker(
   }
 }
 
-/** The cluster of a consumer, connected and with metadata. */
-export async function openCluster(kafka: Kafka, topicId?: TopicId): Promise<Cluster> {
+/** A consumer and its cluster, connected and with metadata. */
+export async function openConsumer(kafka: Kafka) {
   const opened = Promise.withResolvers<Cluster>()
   const consumer = kafka.consumer({
     groupId: 'scripted',
+    allowAutoTopicCreation: false,
     partitionAssigners: [
       (parts) => {
         opened.resolve(parts.cluster)
@@ -162,11 +162,10 @@ export async function openCluster(kafka: Kafka, topicId?: TopicId): Promise<Clus
     ],
   }) as ExtendedConsumer
   onTestFinished(() => consumer.disconnect())
-  consumer.byTopicId(() => topicId)
   const cluster = await opened.promise
   await cluster.connect()
   await cluster.refreshMetadata()
-  return cluster
+  return { consumer, cluster }
 }
 
 export async function fetchFrom(cluster: Cluster, nodeId: string): Promise<unknown> {

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
-import type { Cluster } from 'kafkajs'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, inject, it, vi } from 'vitest'
 import { asKafkajs } from '../../../tests/support/as-kafkajs.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { openTransactional } from '../../../tests/support/other-producers.ts'
-import { createPrivateKafkajs, type ExtendedConsumer, kafkajs } from '../kafka-client/kafkajs.ts'
+import { openConsumer } from '../../../tests/support/scripted-broker.ts'
+import { createPrivateKafkajs, kafkajs } from '../kafka-client/kafkajs.ts'
 import type { TopicId } from '../kafka-client/topic-id.ts'
 import { checkTopic } from './topic.ts'
 
@@ -24,33 +23,15 @@ type Fetched = { responses: { topicName: string; partitions: { messages: object[
 type Broker = { metadata(topics: string[]): Promise<Metadata>; fetch(options: object): Promise<Fetched> }
 
 /** A broker connection as consumers of this kafkajs use it. */
-async function openBroker({ Kafka, PartitionAssigners, logLevel }: typeof kafkajs) {
+async function openBroker({ Kafka, logLevel }: typeof kafkajs) {
   const brokers = inject('kafkaBrokers').split(',')
   const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, connectionTimeout: 20_000, retry: { retries: 0 } })
-  const opened = Promise.withResolvers<Cluster>()
-  const consumer = kafka.consumer({
-    groupId: `test-${randomUUID()}`,
-    allowAutoTopicCreation: false,
-    partitionAssigners: [
-      (parts) => {
-        opened.resolve(parts.cluster)
-        return PartitionAssigners.roundRobin(parts)
-      },
-    ],
-  })
+  const { consumer, cluster } = await openConsumer(kafka)
   const versions: Record<string, number> = {}
   consumer.on(consumer.events.REQUEST, ({ payload: { apiName, apiVersion } }) => {
     versions[apiName] = apiVersion
   })
-  onTestFinished(() => consumer.disconnect())
-  const cluster = await opened.promise
-  await cluster.connect()
-  await cluster.refreshMetadata()
-  return {
-    broker: (await cluster.findControllerBroker()) as unknown as Broker,
-    consumer: consumer as ExtendedConsumer,
-    versions,
-  }
+  return { broker: (await cluster.findControllerBroker()) as unknown as Broker, consumer, versions }
 }
 
 async function openBoth() {

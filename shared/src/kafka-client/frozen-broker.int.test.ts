@@ -2,7 +2,13 @@ import { createServer, type Socket } from 'node:net'
 import type { KafkaConfig } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { listen } from '../../../tests/support/listen.ts'
-import { type Address, fetchFrom, openBroker, openBrokers, openCluster } from '../../../tests/support/scripted-broker.ts'
+import {
+  type Address,
+  fetchFrom,
+  openBroker,
+  openBrokers,
+  openConsumer,
+} from '../../../tests/support/scripted-broker.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs, kafkajsModule } from './kafkajs.ts'
 
@@ -81,7 +87,7 @@ async function openPair(kind: number, options: Partial<KafkaConfig> = {}, { isRe
     { highest, lists, isSilent: isSilent(1) },
     { highest, lists, isSilent: isSilent(2) },
   )
-  const cluster = await openCluster(clientOf([first.address], options))
+  const { cluster } = await openConsumer(clientOf([first.address], options))
   await cluster.findBroker({ nodeId: '2' })
   isConnected = true
   /** A client waits for its requests when it disconnects. */

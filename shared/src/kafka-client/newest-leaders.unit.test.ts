@@ -2,7 +2,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
-import { openBrokers, openCluster, type Scripted } from '../../../tests/support/scripted-broker.ts'
+import { openBrokers, openConsumer, type Scripted } from '../../../tests/support/scripted-broker.ts'
 import { createAppender } from '../event-log/append.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import type { Partition } from '../plant/position.ts'
@@ -43,7 +43,7 @@ it('a broker that does not respond delays the offsets of the others only for a t
 it('a consumer that fetches finds the newest leader, and does not go back to a former one', async () => {
   const led = ({ known }: typeof newer) => ({ known: { ...known, otherLeader: 1 } })
   const [first] = await openBrokers(led(isolated), led(newer))
-  const cluster = await openCluster(createImpatientKafka(first.address, PATIENT))
+  const { cluster } = await openConsumer(createImpatientKafka(first.address, PATIENT))
   onTestFinished(fakeTimers({ toFake: ['performance'] }))
   const fetchLater = async () => {
     vi.advanceTimersByTime(REFRESHED_EVERY_MS)

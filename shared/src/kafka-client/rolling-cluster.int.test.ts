@@ -1,17 +1,18 @@
 import { expect, it } from 'vitest'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { fetchFrom, openBrokers, openCluster } from '../../../tests/support/scripted-broker.ts'
-import { kafkajs } from './kafkajs.ts'
+import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { fetchFrom, openBrokers, openConsumer } from '../../../tests/support/scripted-broker.ts'
 import type { TopicId } from './topic-id.ts'
 
 const [FETCH, METADATA] = [1, 3]
+const PATIENT = { requestTimeout: 5_000, connectionTimeout: 5_000 }
 
 /** The cluster of a consumer that knows the id of the topic. */
-const connectCluster = (address: string) =>
-  openCluster(
-    new kafkajs.Kafka({ brokers: [address], logLevel: kafkajs.logLevel.NOTHING, retry: { retries: 0 } }),
-    'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId,
-  )
+async function connectCluster(address: string) {
+  const { consumer, cluster } = await openConsumer(createImpatientKafka(address, PATIENT))
+  consumer.byTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
+  return cluster
+}
 
 it('a leader that is not upgraded yet gets requests of a version that it supports', async () => {
   const [upgraded, old] = await openBrokers(

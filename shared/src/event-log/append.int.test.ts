@@ -3,7 +3,6 @@ import { connect } from 'node:net'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { createCuttableKafka, createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
-import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import { createTestTopic, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
@@ -43,17 +42,6 @@ describe('appending', () => {
     expect(await sentBy(byId)).toEqual(results(() => 0))
     expect(await sentBy(byName)).toEqual(results(() => undefined))
     expect(await sentBy(byId)).toEqual(results((partition) => 2 * countOf(partition)))
-  })
-
-  it('knows a leader that responds, and one that is frozen', async () => {
-    const { brokers, pause } = await startOwnKafka()
-    const { topic } = await createTestTopic(brokers, PARTITIONS)
-    const appender = await openAppender({ kafka: createImpatientKafka(brokers), topic, partitions: PARTITIONS })
-    const [leader, channel] = [leaderOf(appender), 'suspect'] as const
-    expect(await appender.responds(leader, channel)).toBe(true)
-    expect(await appender.responds(leader, channel)).toBe(true)
-    await pause()
-    expect(await appender.responds(leader, channel)).toBe(false)
   })
 
   it('appends nothing to a new topic of the same name when it knows the topic id', async () => {

@@ -8,8 +8,8 @@ import { createAppender } from '../event-log/append.ts'
 const LEADER = 1
 
 /** An appender to a topic of which this broker leads one partition, and no broker the other one. */
-async function openAppender(options?: Partial<KafkaConfig>) {
-  const [{ address }] = await openBrokers({ known: { leader: LEADER, leaderEpoch: 1, end: 100 } })
+async function openAppender(options?: Partial<KafkaConfig>, isSilent = () => false) {
+  const [{ address }] = await openBrokers({ known: { leader: LEADER, leaderEpoch: 1, end: 100 }, isSilent })
   const limits = { requestTimeout: 5_000, connectionTimeout: 5_000 }
   const appender = createAppender(createImpatientKafka(address, { ...limits, ...options }), 'plants')
   onTestFinished(() => appender.close())
@@ -17,9 +17,13 @@ async function openAppender(options?: Partial<KafkaConfig>) {
   return appender
 }
 
-it('a leader responds although another partition has no leader', async () => {
-  const appender = await openAppender()
-  expect(await appender.responds(LEADER, 'suspect')).toBe(true)
+it('a leader responds although another partition has no leader, unless it is frozen', async () => {
+  let isFrozen = false
+  const appender = await openAppender({ requestTimeout: 2_000 }, () => isFrozen)
+  const responds = () => appender.responds(LEADER, 'suspect')
+  expect([await responds(), await responds()]).toEqual([true, true])
+  isFrozen = true
+  expect(await responds()).toBe(false)
 })
 
 it('a request that comes while its connection asks for the versions of the broker waits for them', async () => {

@@ -8,7 +8,7 @@ import type { ParkedRecord, PlantCreated, PlantRecord } from './plant-record.ts'
 import { createReplayFold } from './replay-fold.ts'
 
 const P = 1 as Partition
-const MAX_BATCH = 3
+const MAX_BATCH = 2
 
 const fetched = (record: LogRecord): PlantRecord => ({
   ...record,

@@ -1,26 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
-import { plantWith } from '../../../tests/support/generated-plants.ts'
 
 const spanSizes = fc.constantFrom(1, 2, 4, 512)
-/** Enough for the hash table and the entry buffer to grow several times. */
-const MANY = 20_000
-
-const claimOf = (id: bigint, at: number): Claim => ({
-  id: id as PlantId,
-  offset: offsetOf(at),
-  eventId: '00000000-0000-4000-8000-000000000000' as EventId,
-  plant: plantWith({ name: 'x'.repeat(at % 300) }),
-})
 
 describe('the plants of a fold', () => {
   it('equal those of a fold into a Map', () => {
@@ -38,22 +23,6 @@ describe('the plants of a fold', () => {
         }
       }),
     )
-  })
-
-  it.each([
-    ['in sequence', (n: number) => BigInt(n)],
-    ['that differ only in their high half', (n: number) => BigInt(n) << 32n],
-    ['from both ends of int64', (n: number) => (n % 2 === 0 ? 2n ** 63n - 1n - BigInt(n) : BigInt(n) - 2n ** 63n)],
-    ['drawn at random', () => randomBytes(8).readBigInt64BE()],
-  ])('are all found among many ids %s', (_what, idOf) => {
-    const claims = Array.from({ length: MANY }, (_, at) => claimOf(idOf(at), at))
-    const plants = createPackedClaims()
-    for (const claim of claims) {
-      expect(plants.get(claim.id)).toBeUndefined()
-      plants.set(claim.id, claim)
-    }
-    expect([...plants].map(([, claim]) => claim)).toEqual(claims)
-    for (const claim of claims) expect(plants.get(claim.id)).toEqual(claim)
   })
 
   it('are packed as they are stored, up to any of them', () => {

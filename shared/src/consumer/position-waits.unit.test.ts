@@ -1,16 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import type { Offset, Partition } from '../plant/position.ts'
+import { type LogPosition, type Offset, parsePosition } from '../plant/position.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 import { createPositionWaits } from './position-waits.ts'
 
 const PARTITIONS = 4
 const ends = (...offsets: number[]) => offsets as Offset[]
 
-/** Waits after these have been passed, in this order: partition and last processed offset. */
-function given(...passed: [partition: number, offset: number][]) {
+/** Waits after these positions have been passed, in this order. */
+function given(...positions: string[]) {
   const waits = createPositionWaits(PARTITIONS)
-  const pass = (partition: number, offset: number) => waits.passed(partition as Partition, offset as Offset)
-  for (const [partition, offset] of passed) pass(partition, offset)
+  function pass(position: string): void {
+    const { partition, offset } = parsePosition(position, PARTITIONS) as LogPosition
+    waits.passed(partition, offset)
+  }
+  positions.forEach(pass)
   return { ...waits, pass }
 }
 
@@ -24,53 +27,29 @@ async function stateOf(wait: Promise<void>): Promise<unknown> {
 }
 
 describe('a wait for a position', () => {
-  it.each([
-    ['of an offset that was processed', [[3, 120]], '3-120', 'passed'],
-    ['of an offset before it', [[3, 121]], '3-120', 'passed'],
-    ['of the next offset', [[3, 119]], '3-120', 'waits'],
-    ['of another partition', [[2, 500]], '3-120', 'waits'],
-    [
-      'that was passed before the position went back',
-      [
-        [3, 120],
-        [3, 7],
-      ],
-      '3-120',
-      'passed',
-    ],
-    [
-      'of several partitions',
-      [
-        [3, 120],
-        [1, 5],
-      ],
-      '3-120, 1-5',
-      'passed',
-    ],
-    [
-      'of several partitions, one of which is behind',
-      [
-        [3, 120],
-        [1, 4],
-      ],
-      '3-120, 1-5',
-      'waits',
-    ],
-    ['of one partition twice, where the higher one counts', [[3, 120]], '3-119,3-121', 'waits'],
-    ['of a partition that the topic does not have', [[3, 120]], '4-0', 'invalid-position'],
+  it.each<[string, string[], string, string]>([
+    ['of an offset that was processed', ['3-120'], '3-120', 'passed'],
+    ['of an offset before it', ['3-121'], '3-120', 'passed'],
+    ['of the next offset', ['3-119'], '3-120', 'waits'],
+    ['of another partition', ['2-500'], '3-120', 'waits'],
+    ['that was passed before the position went back', ['3-120', '3-7'], '3-120', 'passed'],
+    ['of several partitions', ['3-120', '1-5'], '3-120, 1-5', 'passed'],
+    ['of several partitions, one of which is behind', ['3-120', '1-4'], '3-120, 1-5', 'waits'],
+    ['of one partition twice, where the higher one counts', ['3-120'], '3-119,3-121', 'waits'],
+    ['of a partition that the topic does not have', ['3-120'], '4-0', 'invalid-position'],
     ['that is empty', [], '', 'invalid-position'],
     ['that is no position', [], '3-120, x', 'invalid-position'],
     ['that is no text', [], null as never, 'invalid-position'],
-  ] as [string, [number, number][], string, string][])('%s', async (_about, passed, position, state) => {
+  ])('%s', async (_about, passed, position, state) => {
     expect(await stateOf(given(...passed).wait(position))).toBe(state)
   })
 
   it('ends when the last of its partitions gets there, and not before', async () => {
-    const { wait, pass } = given([3, 100])
+    const { wait, pass } = given('3-100')
     const waiting = wait('3-120, 1-5')
-    pass(1, 9)
+    pass('1-9')
     expect(await stateOf(waiting)).toBe('waits')
-    pass(3, 120)
+    pass('3-120')
     expect(await stateOf(waiting)).toBe('passed')
   })
 
@@ -81,15 +60,15 @@ describe('a wait for a position', () => {
     abort.abort('too late')
     expect([await stateOf(aborted), await stateOf(other)]).toEqual(['too late', 'waits'])
     expect(await stateOf(wait('0-1', abort.signal))).toBe('too late')
-    pass(0, 1)
+    pass('0-1')
     expect(await stateOf(other)).toBe('passed')
   })
 
   it('fails when the consumer ends, then and later', async () => {
-    const { wait, end, pass } = given([1, 1])
+    const { wait, end, pass } = given('1-1')
     const waiting = wait('0-1')
     end(new PlantConsumerError('another-log', 'another log'))
-    pass(0, 1)
+    pass('0-1')
     expect(await stateOf(waiting)).toBe('another-log')
     expect(await stateOf(wait('1-1'))).toBe('another-log')
   })
@@ -125,17 +104,17 @@ describe('a check against the ends of the log', () => {
   it('reads no ends while nothing waits', async () => {
     const { wait, check, pass } = given()
     const waiting = wait('0-1')
-    pass(0, 1)
+    pass('0-1')
     await waiting
     await check(() => Promise.reject(new Error('the ends were read')))
   })
 
   it('knows the partitions that are waited for', () => {
-    const { wait, pass, waitedFor } = given([2, 5])
+    const { wait, pass, waitedFor } = given('2-5')
     expect([...waitedFor()]).toEqual([])
     void wait('0-1, 2-5, 3-7')
     void wait('0-2')
-    pass(3, 7)
+    pass('3-7')
     expect([...waitedFor()]).toEqual([0])
   })
 })

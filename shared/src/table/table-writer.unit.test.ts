@@ -112,14 +112,21 @@ const readAll: TableStores['readLog'] = async (ranges, onRecords) => {
 
 const offsets = (end: number) => Array.from({ length: end }, (_, offset) => offset)
 
-it('a range of the log that cannot be read delays the rows of its partition alone', async () => {
-  const { follow, apply, pass, rows } = openWriter({ readLog: () => Promise.withResolvers<void>().promise })
-  follow(-1, 1_000)
+const never = () => Promise.withResolvers<void>().promise
+
+it.each<[string, Inputs, number]>([
+  ['a range of the log that cannot be read', { readLog: never }, 1_000],
+  ['a leader that does not respond', { beforeAppend: (partition) => (partition === P1 ? never() : undefined) }, -1],
+])('%s delays the rows of its partition alone', async (_what, inputs, reached) => {
+  const { follow, apply, pass, rows } = openWriter(inputs)
+  follow(-1, reached)
   await pass()
-  apply(P0, 2)
-  apply(P1, 2)
-  await pass()
-  expect(rows).toEqual([[0, 1], []])
+  for (let n = 0; n < 3; n++) {
+    apply(P0, 1)
+    apply(P1, 1)
+    await pass(100)
+  }
+  expect(rows).toEqual([offsets(3), []])
 })
 
 it.each([
@@ -201,20 +208,6 @@ it('counts the partitions that wait, also while their latest rows cannot be read
   expect([writer.waiting(), rows]).toEqual([0, [offsets(10), offsets(10)]])
 })
 
-it('a leader that does not respond delays the rows of its partitions alone', async () => {
-  const { follow, apply, pass, rows } = openWriter({
-    beforeAppend: (partition) => (partition === P0 ? Promise.withResolvers().promise : undefined),
-  })
-  follow(-1, -1)
-  await pass()
-  for (let n = 0; n < 3; n++) {
-    apply(P0, 1)
-    apply(P1, 1)
-    await pass(100)
-  }
-  expect(rows).toEqual([[], offsets(3)])
-})
-
 it('a batch of the table that cannot be decoded delays the rows of its partition alone', async () => {
   const { writer, follow, pass, rows } = openWriter({
     async latestRows(partitions) {
@@ -279,7 +272,7 @@ it('a partition that is assigned anew while it is caught up gets no row before t
   const { writer, follow, pass, rows } = openWriter({
     readLog(_ranges, onRecords) {
       readings.push(onRecords)
-      return Promise.withResolvers<void>().promise
+      return never()
     },
   })
   const deliver = (onRecords: OnRecords | undefined, from: number, end: number) =>

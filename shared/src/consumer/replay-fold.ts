@@ -34,13 +34,13 @@ export type ReplayFoldOptions = {
 /** Folds the records of a log, first claim wins, and delivers the wanted plants of each partition in log order. */
 export function createReplayFold(options: ReplayFoldOptions) {
   const { maxMib, maxEvents, isWanted, onPlants, onParked, signal } = options
-  const memory = memoryOf(maxMib, 'raise maxMib')
+  const reserve = memoryOf(maxMib, 'raise maxMib')
   const tables = new Map<Partition, ClaimTable>()
   const next = new Map<Partition, Offset>()
   const counts = { records: 0, plants: 0, unreadable: 0, voids: 0, repeated: 0, foreign: 0, parked: 0 }
 
   function tableOf(partition: Partition): ClaimTable {
-    const table = tables.get(partition) ?? createClaimTable({ memory, eventIds: true })
+    const table = tables.get(partition) ?? createClaimTable({ reserve, eventIds: true })
     tables.set(partition, table)
     return table
   }

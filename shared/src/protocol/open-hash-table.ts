@@ -10,10 +10,8 @@ export type OpenHashTableOptions = {
   loadMax: number
   /** Mixed into each hash, so that clients who choose the keys cannot choose collisions. */
   seed?: number
-  /** Called before memory is allocated; may throw, and the table is then unchanged. */
+  /** Called before memory is allocated; may throw, and the table is then unchanged. Negative when memory is free again. */
   reserve?(bytes: number): void
-  /** Called when memory that was reserved is free again. */
-  release?(bytes: number): void
 }
 
 /** Random seed of hashes. It changes no result, so the rules stay pure. */
@@ -24,7 +22,7 @@ const randomSeed = () => crypto.getRandomValues(new Uint32Array(1))[0] as number
  * and never moved; a hash table with open addressing has their numbers. Values are up to the caller, by number.
  */
 export function createOpenHashTable(options: OpenHashTableOptions) {
-  const { chunkKeys, firstSlots, loadMax, seed = randomSeed(), reserve, release } = options
+  const { chunkKeys, firstSlots, loadMax, seed = randomSeed(), reserve } = options
   const chunkBits = Math.log2(chunkKeys)
   const inChunk = chunkKeys - 1
   const chunks: BigInt64Array[] = []
@@ -73,7 +71,7 @@ export function createOpenHashTable(options: OpenHashTableOptions) {
       const at = (number & inChunk) * 2
       slots[slotOf(known[at] as number, known[at + 1] as number)] = number + 1
     }
-    release?.(before * SLOT_BYTES)
+    reserve?.(-before * SLOT_BYTES)
   }
 
   return {

@@ -11,22 +11,19 @@ const EVENT_ID_BYTES = 16
 const OFFSET_BYTES = 8
 const MIB = 1_048_576
 
-/** Memory that the tables of one consumer share. */
-export type Memory = { reserve(bytes: number): void; release(bytes: number): void }
+/**
+ * Reserves memory up to a limit, which the tables of one consumer share; a negative number of bytes is free again.
+ * Reserving more throws a PreconditionError that names the alternative.
+ */
+export type Reserve = (bytes: number) => void
 
-/** Memory up to a limit. Reserving more throws a PreconditionError that names the alternative. */
-export function memoryOf(maxMib: number, otherwise: string): Memory {
+export function memoryOf(maxMib: number, otherwise: string): Reserve {
   let reserved = 0
-  return {
-    reserve(bytes) {
-      if (reserved + bytes > maxMib * MIB) {
-        throw new PreconditionError(`the first claims of all plants take more memory than ${maxMib} MiB: ${otherwise}`)
-      }
-      reserved += bytes
-    },
-    release(bytes) {
-      reserved -= bytes
-    },
+  return (bytes) => {
+    if (reserved + bytes > maxMib * MIB) {
+      throw new PreconditionError(`the first claims of all plants take more memory than ${maxMib} MiB: ${otherwise}`)
+    }
+    reserved += bytes
   }
 }
 
@@ -37,12 +34,12 @@ export type ClaimTable = ReturnType<typeof createClaimTable>
 
 /**
  * The first claims of the ids of one partition, in 21 to 27 bytes per id, plus 16 with their event ids. Throws the
- * PreconditionError of `memory` when its limit is reached; the claims in the table stay as they were.
+ * PreconditionError of `reserve` when its limit is reached; the claims in the table stay as they were.
  */
-export function createClaimTable({ memory, eventIds }: { memory: Memory; eventIds: boolean }) {
+export function createClaimTable({ reserve, eventIds }: { reserve: Reserve; eventIds: boolean }) {
   const chunkBytes = CHUNK_CLAIMS * (OFFSET_BYTES + (eventIds ? EVENT_ID_BYTES : 0))
   const chunks: Chunk[] = []
-  const ids = createOpenHashTable({ chunkKeys: CHUNK_CLAIMS, firstSlots: FIRST_SLOTS, loadMax: LOAD_MAX, ...memory })
+  const ids = createOpenHashTable({ chunkKeys: CHUNK_CLAIMS, firstSlots: FIRST_SLOTS, loadMax: LOAD_MAX, reserve })
 
   const chunkOf = (number: number) => chunks[Math.floor(number / CHUNK_CLAIMS)] as Chunk
   const offsetAt = (number: number) => chunkOf(number).offsets[number % CHUNK_CLAIMS] as Offset
@@ -66,7 +63,7 @@ export function createClaimTable({ memory, eventIds }: { memory: Memory; eventId
     add({ id, offset, eventId }: { id: PlantId; offset: Offset; eventId: EventId }): Offset {
       const count = ids.size()
       if (count === chunks.length * CHUNK_CLAIMS) {
-        memory.reserve(chunkBytes)
+        reserve(chunkBytes)
         chunks.push({
           offsets: new Float64Array(CHUNK_CLAIMS),
           eventIds: new Uint8Array(eventIds ? CHUNK_CLAIMS * EVENT_ID_BYTES : 0),

@@ -21,7 +21,7 @@ describe('a table of first claims', () => {
   it('agrees with a Map on each id', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(ids, eventIds), { maxLength: 60 }), fc.boolean(), (claims, keeps) => {
-        const table = createClaimTable({ memory: roomy(), eventIds: keeps })
+        const table = createClaimTable({ reserve: roomy(), eventIds: keeps })
         const model = new Map<PlantId, { offset: number; eventId: EventId }>()
         for (const [index, [id, eventId]] of claims.entries()) {
           const offset = offsetOf(2 ** 47 + index)
@@ -44,15 +44,10 @@ describe('a table of first claims', () => {
     ['at random', (n: number) => BigInt.asIntN(64, BigInt(n) * 0x9e37_79b9_7f4a_7c15n)],
   ])('keeps a hundred thousand ids %s, over many chunks, in at most 30 bytes each', (_, idOf) => {
     let reserved = 0
-    const memory = {
-      reserve(bytes: number) {
-        reserved += bytes
-      },
-      release(bytes: number) {
-        reserved -= bytes
-      },
+    function reserve(bytes: number): void {
+      reserved += bytes
     }
-    const table = createClaimTable({ memory, eventIds: false })
+    const table = createClaimTable({ reserve, eventIds: false })
     const count = 100_000
     for (let n = 0; n < count; n++) table.add({ id: idOf(n) as PlantId, offset: offsetOf(n * 3), eventId: NIL })
     for (let n = 0; n < count; n++) {
@@ -63,7 +58,7 @@ describe('a table of first claims', () => {
   })
 
   it('throws at its memory limit with advice, and keeps its claims', () => {
-    const table = createClaimTable({ memory: memoryOf(1, 'take a file'), eventIds: true })
+    const table = createClaimTable({ reserve: memoryOf(1, 'take a file'), eventIds: true })
     let kept = 0
     const fill = () => {
       for (; ; kept++) table.add({ id: BigInt(kept) as PlantId, offset: offsetOf(kept), eventId: NIL })

@@ -17,11 +17,11 @@ export function inMemory({ maxMib = DEFAULT_MAX_MIB }: { maxMib?: number } = {})
   }
   return {
     async open() {
-      const memory = memoryOf(maxMib, 'increase maxMib, or store them in a file with firstClaims: inFile(path)')
+      const reserve = memoryOf(maxMib, 'increase maxMib, or store them in a file with firstClaims: inFile(path)')
       const known = new Map<Partition, KnownClaims>()
 
       function knownOf(partition: Partition): KnownClaims {
-        const table = () => createClaimTable({ memory, eventIds: false })
+        const table = () => createClaimTable({ reserve, eventIds: false })
         const claims = known.get(partition) ?? { checkpoint: BEFORE_LOG, ...table() }
         known.set(partition, claims)
         return claims

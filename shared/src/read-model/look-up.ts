@@ -2,7 +2,7 @@ import { decodeEntry, EntryError } from '../plant/entry.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
-import { callTogether, livePointer, type RedisClient } from './redis.ts'
+import { livePointer, type RedisClient, sendTogether } from './redis.ts'
 import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './state.ts'
 
 /**
@@ -19,15 +19,15 @@ export function createLookUp(redis: RedisClient, { topic, partitions }: { topic:
   const pointers = allPartitions(partitions).map((partition) => livePointer(topic, partition))
   const pointer = (partition: Partition) => pointers[partition] as string
 
-  /** Looks up ids of any number of partitions in one round trip, with a promise for each. It is read atomically. */
+  /**
+   * Looks up ids of any number of partitions in one round trip, to a cluster in one to each master, with a promise for
+   * each partition. It is read atomically.
+   */
   function lookUpEach(requests: readonly LookUpRequest[]): Promise<PartitionLookUp>[] {
-    const replies = callTogether(redis, requests, (target, { partition, ids }) =>
-      target.plantsLookUpBuffer(pointer(partition), ...ids.map(String)),
-    )
-    return replies.map(async (reply, index) => {
-      const found: (Buffer | null)[] = await reply
-      const entries = (requests[index] as LookUpRequest).ids.map((id, at) => readEntry(id, found[at + 1]))
-      return { checkpoint: offsetOf(String(found[0])), entries }
+    sendTogether(redis)
+    return requests.map(async ({ partition, ids }) => {
+      const [checkpoint, ...found] = await redis.plantsLookUpBuffer(pointer(partition), ...ids.map(String))
+      return { checkpoint: offsetOf(String(checkpoint)), entries: ids.map((id, at) => readEntry(id, found[at])) }
     })
   }
 

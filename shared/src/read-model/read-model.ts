@@ -9,7 +9,7 @@ import type { Log } from '../runtime/log.ts'
 import { type ApplyResult, applyArguments, applyResult } from './apply.ts'
 import { createGenerations } from './generations.ts'
 import { createLookUp } from './look-up.ts'
-import { callTogether, connectRedis, mastersOf, type Patience, sendTogether } from './redis.ts'
+import { connectRedis, mastersOf, type Patience, sendTogether } from './redis.ts'
 import { withExplainedErrors } from './redis-problems.ts'
 import type { RedisSettings } from './redis-settings.ts'
 import { FOLD_VERSION, refuse } from './state.ts'
@@ -51,10 +51,10 @@ export function createReadModel(settings: ReadModelSettings, log: Log, patience?
 
     /** Reads any number of spans of at most 1,000 plants each, as `lookUpEach`. Each span is read atomically. */
     listEach(spans: readonly PartitionSpan[]): Promise<ListedSpan>[] {
-      const replies = callTogether(redis, spans, (target, { partition, from, count }) =>
-        target.plantsListBuffer(pointer(partition), from, count),
+      sendTogether(redis)
+      return spans.map(async ({ partition, from, count }) =>
+        listedSpan(await redis.plantsListBuffer(pointer(partition), from, count)),
       )
-      return replies.map(async (reply) => listedSpan(await reply))
     },
 
     /**

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type ChainableCommander, type ClientContext, Cluster, Redis, type RedisOptions, type Result } from 'ioredis'
+import { type ClientContext, Cluster, Redis, type RedisOptions, type Result } from 'ioredis'
 import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
 import { type RedisAccess, redisAccessOf, type Secrets } from './redis-access.ts'
@@ -273,9 +273,9 @@ export function mastersOf(redis: RedisClient): Redis[] {
 }
 
 /**
- * Sends all calls of this iteration of the event loop in one write: a system call for each is half of the time that
- * ioredis takes in a projector. Not for large calls: Redis would have to wait until all of them are packed. Not by
- * auto-pipelining: in a pipeline a script that Redis has forgotten is an error, and a single call sends it again.
+ * Sends all calls of this iteration of the event loop in one write to each server: a system call for each is half of the
+ * time that ioredis takes in a projector. Not for large calls: Redis would have to wait until all of them are packed. Not
+ * by pipelines of ioredis: one is for a single node of a cluster.
  */
 export function sendTogether(redis: RedisClient): void {
   for (const { stream } of mastersOf(redis)) {
@@ -283,28 +283,4 @@ export function sendTogether(redis: RedisClient): void {
     stream.cork()
     setImmediate(() => stream.uncork())
   }
-}
-
-/**
- * Makes one call for each request, in one round trip; to a cluster, in one to each of its masters. Each request may be
- * for another partition, and has a separate promise.
- */
-export function callTogether<Request, Reply>(
-  redis: RedisClient,
-  requests: readonly Request[],
-  call: (target: RedisClient | ChainableCommander, request: Request) => Promise<Reply> | ChainableCommander,
-): Promise<Reply>[] {
-  if (redis instanceof Cluster) {
-    // Its pipelines are for one node only.
-    sendTogether(redis)
-    return requests.map((request) => call(redis, request) as Promise<Reply>)
-  }
-  const pipeline = redis.pipeline()
-  for (const request of requests) void call(pipeline, request)
-  const replies = pipeline.exec()
-  return requests.map(async (_, index) => {
-    const [error, reply] = (await replies)?.[index] ?? []
-    if (error) throw error
-    return reply as Reply
-  })
 }

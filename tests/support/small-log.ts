@@ -3,6 +3,7 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { LogBatch } from './generated-logs.ts'
 import { plantWith } from './generated-plants.ts'
 import { openVerifiedLog } from './verified-log.ts'
 
@@ -10,7 +11,7 @@ import { openVerifiedLog } from './verified-log.ts'
 
 export const P = 0 as Partition
 export const GENERATION = 'live-one'
-export const eventId = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}` as EventId
+export const eventId = (n: number) => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}` as EventId
 
 export const claimAt = (at: number, id: bigint, rest: Partial<NonNullable<LogRecord['claim']>> = {}): LogRecord => {
   const offset = offsetOf(at)
@@ -18,6 +19,12 @@ export const claimAt = (at: number, id: bigint, rest: Partial<NonNullable<LogRec
     offset,
     claim: { offset, id: id as PlantId, eventId: eventId(at), plant: plantWith({ name: `plant ${id}` }), ...rest },
   }
+}
+
+/** A claim of each of these ids, at the offsets from `first` on. */
+export function batchOf(first: number, ids: readonly bigint[]): LogBatch {
+  const records = ids.map((id, n) => claimAt(first + n, id))
+  return { records, next: checkpointAt((first + ids.length - 1) as Offset, records) }
 }
 
 const TAGGED = claimAt(0, 1n, { plant: plantWith({ name: 'plant 1', tag: 'herb' }) })

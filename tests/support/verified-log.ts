@@ -10,7 +10,7 @@ export type VerifiedLog = Awaited<ReturnType<typeof openVerifiedLog>>
 
 /** A log of two partitions in memory, projected into a real Redis by the product's own apply, and verified from there. */
 export async function openVerifiedLog() {
-  const { topic, partitions, readModel, redis } = await openReadModel({ partitions: 2 })
+  const { topic, partitions, readModel, redis, apply } = await openReadModel({ partitions: 2 })
   const logs = allPartitions(partitions).map((): LogRecord[] => [])
   const ends = logs.map(() => FIRST)
 
@@ -34,10 +34,9 @@ export async function openVerifiedLog() {
       ends[partition] = (next.offset + 1) as Offset
     },
 
-    async apply(partition: Partition, { records, next }: LogBatch, generation: string): Promise<void> {
-      const { checkpoint } = await readModel.meta(partition)
-      const applied = await readModel.apply(partition, checkpoint, next, records, generation)
-      if (applied.is !== 'applied') throw new Error('the batch does not follow')
+    /** Applies the next batch of the read model. */
+    async apply(partition: Partition, batch: LogBatch, generation: string): Promise<void> {
+      await apply(partition, (await readModel.meta(partition)).checkpoint, batch, generation)
     },
 
     /** Deletes all keys of this topic. */

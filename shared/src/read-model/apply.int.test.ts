@@ -3,47 +3,35 @@ import fc from 'fast-check'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
-import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { claimAt } from '../../../tests/support/small-log.ts'
+import { batchOf } from '../../../tests/support/small-log.ts'
 import { asStored, dumpKeys, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
-import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
-import { BEFORE_FIRST, offsetOf, type Partition } from '../plant/position.ts'
-import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { BEFORE_FIRST, type Partition } from '../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../protocol/first-wins.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { createReadModel } from './read-model.ts'
+import type { ReadModel } from './read-model.ts'
 
 const PARTITIONS = 1_000
 const P = 0 as Partition
 
-async function openApplying(place: { topic?: string } = {}) {
-  const { topic, readModel, redis } = await openReadModel({ partitions: PARTITIONS, ...place })
-  const apply = (from: Checkpoint, { next, records }: LogBatch, partition = P) =>
-    readModel.apply(partition, from, next, records, randomUUID())
+async function openApplying() {
+  const { topic, redis, apply, ...opened } = await openReadModel({ partitions: PARTITIONS })
   return {
-    topic,
-    readModel,
-    redis,
-    apply,
+    ...{ ...opened, topic, redis, apply },
     /** Applies a log. Returns the checkpoint after it. */
     async applyAll(batches: readonly LogBatch[], partition = P): Promise<Checkpoint> {
-      let from = BEFORE_LOG
-      for (const batch of batches) {
-        expect(await apply(from, batch, partition)).toEqual({ is: 'applied' })
-        from = batch.next
-      }
-      return from
+      let reached = BEFORE_LOG
+      for (const batch of batches) reached = await apply(partition, reached, batch)
+      return reached
     },
     stored: (partition = P) => readStoredPartition(redis, topic, partition),
   }
 }
 
-/** Records at the offsets from `first` on, one for each id. */
-function batchOf(first: number, ...ids: bigint[]): LogBatch {
-  const records = ids.map((id, n) => claimAt(first + n, id, { eventId: randomUUID() as EventId }))
-  return { records, next: checkpointAt(offsetOf(first + ids.length - 1), records) }
-}
+/** Applies a batch with the result that the product gets. */
+const tryTo = (readModel: ReadModel, from: Checkpoint, { next, records }: LogBatch) =>
+  readModel.apply(P, from, next, records, randomUUID())
 
 const foldOf = (batches: readonly LogBatch[]) =>
   fold(
@@ -71,15 +59,15 @@ describe('applying a log to the read model', () => {
     // Many times what the script adds to the order by one call; ids come again near and far.
     const ids = Array.from({ length: 3_000 }, (_, index) => BigInt(index % 1_300))
     const others = Array.from({ length: 1_024 }, (_, index) => BigInt(5_000 + (index & ~1)))
-    const batches = [batchOf(0, ...ids), batchOf(3_000, ...others)]
+    const batches = [batchOf(0, ids), batchOf(3_000, others)]
     const reached = await applyAll(batches)
     expect(await stored()).toEqual(asStored(foldOf(batches), reached, PARTITIONS))
   })
 
   it('keeps offsets exact beyond 32 bits', async () => {
     const { apply, readModel } = await openApplying()
-    const high = batchOf(2 ** 48 - 3, 1n, 2n)
-    await apply(BEFORE_LOG, high)
+    const high = batchOf(2 ** 48 - 3, [1n, 2n])
+    await apply(P, BEFORE_LOG, high)
     expect((await readModel.meta(P)).checkpoint).toEqual(high.next)
     const [found] = await readModel.lookUp([{ partition: P, ids: [2n as PlantId] }])
     expect(found?.entries[0]).toEqual(high.records[1]?.claim)
@@ -91,12 +79,11 @@ describe('applying is refused, and nothing changes,', () => {
     ['a newer release', { fold: '2' }, /newer release.*start that release/],
     ['a topic of another size', { partitions: '1001' }, /1001 partitions.*PLANTS_PARTITIONS is 1000/],
   ])('when it was folded by %s', async (_what, meta, message) => {
-    const { topic, apply, readModel, redis } = await openApplying()
-    const first = batchOf(0, 1n, 2n)
-    await apply(BEFORE_LOG, first)
-    await redis.hset(`{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:meta`, meta)
+    const { topic, apply, readModel, redis, keyOf } = await openApplying()
+    const at = await apply(P, BEFORE_LOG, batchOf(0, [1n, 2n]))
+    await redis.hset(await keyOf(P, 'meta'), meta)
     const before = await dumpKeys(redis, topic)
-    for (const refused of [() => apply(first.next, batchOf(2, 3n)), () => readModel.meta(P)]) {
+    for (const refused of [() => tryTo(readModel, at, batchOf(2, [3n])), () => readModel.meta(P)]) {
       await expect(refused()).rejects.toThrow(PreconditionError)
       await expect(refused()).rejects.toThrow(message)
     }
@@ -107,28 +94,22 @@ describe('applying is refused, and nothing changes,', () => {
     'in part, when Redis refuses the user %s',
     async (right) => {
       const { topic, redis, apply, stored } = await openApplying()
-      const [first, second] = [batchOf(0, 1n, 2n), batchOf(2, 3n, 1n)]
-      const [user, password] = [`user-${randomUUID()}`, 'secret']
-      await redis.call('ACL', 'SETUSER', user, 'on', `>${password}`, '~*', '+@all', `-${right}`)
-      onTestFinished(async () => void (await redis.call('ACL', 'DELUSER', user)))
-      const redisUrl = new URL(inject('redisUrl'))
-      Object.assign(redisUrl, { username: user, password })
-      const settings = { redis: { REDIS_URL: String(redisUrl) }, topic, partitions: PARTITIONS }
-      const refused = createReadModel(settings, quietLog)
-      onTestFinished(() => refused.close())
-      await refused.ready()
-      const tryBatch = (from: Checkpoint, { next, records }: LogBatch) =>
-        refused.apply(P, from, next, records, randomUUID())
+      const [first, second] = [batchOf(0, [1n, 2n]), batchOf(2, [3n, 1n])]
+      const [username, password] = [`user-${randomUUID()}`, 'secret']
+      await redis.call('ACL', 'SETUSER', username, 'on', `>${password}`, '~*', '+@all', `-${right}`)
+      onTestFinished(async () => void (await redis.call('ACL', 'DELUSER', username)))
+      const redisUrl = String(Object.assign(new URL(inject('redisUrl')), { username, password }))
+      const { readModel } = await openReadModel({ topic, partitions: PARTITIONS, redisUrl })
 
       // Nothing, or a generation without plants.
-      await expect(tryBatch(BEFORE_LOG, first)).rejects.toThrow(/NOPERM|no permissions|can't run/)
-      await apply(BEFORE_LOG, first)
+      await expect(tryTo(readModel, BEFORE_LOG, first)).rejects.toThrow(/NOPERM|no permissions|can't run/)
+      await apply(P, BEFORE_LOG, first)
       expect(await stored()).toEqual(asStored(foldOf([first]), first.next, PARTITIONS))
       if (right === 'set') return
       const before = await dumpKeys(redis, topic)
-      await expect(tryBatch(first.next, second)).rejects.toThrow(/NOPERM|no permissions|can't run/)
+      await expect(tryTo(readModel, first.next, second)).rejects.toThrow(/NOPERM|no permissions|can't run/)
       expect(await dumpKeys(redis, topic)).toEqual(before)
-      await apply(first.next, second)
+      await apply(P, first.next, second)
       expect(await stored()).toEqual(asStored(foldOf([first, second]), second.next, PARTITIONS))
     },
   )
@@ -136,20 +117,19 @@ describe('applying is refused, and nothing changes,', () => {
 
 // As after the failover of a master that had moved some keys of a slot.
 it.each(['meta', 'plants', 'order'])('without its %s a generation is no fold: a fresh one replaces it', async (key) => {
-  const { topic, readModel, redis, apply, stored } = await openApplying()
-  const first = batchOf(0, 1n, 2n)
-  await apply(BEFORE_LOG, first)
+  const { topic, readModel, redis, apply, stored, keyOf } = await openApplying()
+  const at = await apply(P, BEFORE_LOG, batchOf(0, [1n, 2n]))
   const lost = await redis.get(pointerOf(topic, P))
-  await redis.del(`{${topic}:${P}}:${lost}:${key}`)
-  expect(await apply(first.next, batchOf(2, 1n))).toEqual({ is: 'stale', checkpoint: BEFORE_LOG })
+  await redis.del(await keyOf(P, key))
+  expect(await tryTo(readModel, at, batchOf(2, [1n]))).toEqual({ is: 'stale', checkpoint: BEFORE_LOG })
   const [found] = await readModel.lookUp([{ partition: P, ids: [1n as PlantId] }])
   expect(found).toEqual({ checkpoint: BEFORE_FIRST, entries: [undefined] })
   const [listed] = readModel.listEach([{ partition: P, from: 0, count: 2 }])
   expect(await listed).toEqual({ claims: [], plants: 0, checkpoint: BEFORE_FIRST })
   expect((await readModel.meta(P)).checkpoint).toEqual(BEFORE_LOG)
 
-  const again = batchOf(0, 3n)
-  expect(await apply(BEFORE_LOG, again)).toEqual({ is: 'applied' })
+  const again = batchOf(0, [3n])
+  await apply(P, BEFORE_LOG, again)
   expect(await redis.get(pointerOf(topic, P))).not.toBe(lost)
   expect(await stored()).toEqual(asStored(foldOf([again]), again.next, PARTITIONS))
 })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
-import { claimAt } from '../../../tests/support/small-log.ts'
+import { batchOf } from '../../../tests/support/small-log.ts'
 import { dumpKeys } from '../../../tests/support/stored-partition.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
-import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 
 const PARTITIONS = 3
@@ -14,18 +14,14 @@ const SWITCH = { generation: 'new', mark: 'mark', expectedLive: 'old', verified:
 
 /** The generations of a separate topic, on a real Redis. */
 async function openGenerations(place: { redisUrl?: string } = {}) {
-  const { topic, readModel, redis } = await openReadModel({ ...place, partitions: PARTITIONS })
+  const { topic, readModel, redis, apply } = await openReadModel({ ...place, partitions: PARTITIONS })
   const { generations } = readModel
   const at = `{${topic}:${P}}:`
   return {
     ...{ topic, readModel, redis, generations, at },
 
     /** A live generation of this many plants. */
-    async live(name: string, plants: number): Promise<Checkpoint> {
-      const { records, next } = batch(0, plants)
-      expect(await readModel.apply(P, BEFORE_LOG, next, records, name)).toEqual({ is: 'applied' })
-      return next
-    },
+    live: (name: string, plants: number): Promise<Checkpoint> => apply(P, BEFORE_LOG, batch(0, plants), name),
 
     /** A marked generation of this many plants that is being filled. */
     async filled(name: string, plants: number): Promise<Checkpoint> {
@@ -50,11 +46,12 @@ async function openGenerations(place: { redisUrl?: string } = {}) {
   }
 }
 
-/** Records from an offset on, a plant each; the event ids follow from the offsets, as those of one log. */
-function batch(first: number, count: number): { records: LogRecord[]; next: Checkpoint } {
-  const records = Array.from({ length: count }, (_, n) => claimAt(first + n, BigInt(first + n)))
-  return { records, next: checkpointAt((first + count - 1) as Offset, records) }
-}
+/** Records from an offset on, a plant each, whose id is the offset. */
+const batch = (first: number, count: number) =>
+  batchOf(
+    first,
+    Array.from({ length: count }, (_, n) => BigInt(first + n)),
+  )
 
 // tests/simulation/redis-scripts.long shows the results of the scripts in any order, and after losses of data.
 describe('starting to fill', () => {

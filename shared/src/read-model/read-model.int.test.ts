@@ -3,19 +3,19 @@ import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { documentedRights } from '../../../tests/support/documented-rights.ts'
-import { EDGE_IDS, plantWith } from '../../../tests/support/generated-plants.ts'
+import type { LogBatch } from '../../../tests/support/generated-logs.ts'
+import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
 import { listen } from '../../../tests/support/listen.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
 import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { batchOf } from '../../../tests/support/small-log.ts'
 import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
 import { EntryError } from '../plant/entry.ts'
-import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
-import type { Claim } from '../plant/plant-created.ts'
-import { allPartitions, BEFORE_FIRST, offsetOf, type Partition } from '../plant/position.ts'
-import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
+import { allPartitions, BEFORE_FIRST, type Partition } from '../plant/position.ts'
+import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { createReadModel, type PartitionSpan, type ReadModel } from './read-model.ts'
 
@@ -24,27 +24,19 @@ const P = 0 as Partition
 const ID = 7n as PlantId
 const WAIT_MS = 20_000
 
-const claimAt = (offset: number, id: PlantId = ID): Claim => ({
-  ...{ offset: offsetOf(offset), id, eventId: randomUUID() as EventId, plant: plantWith({ name: `plant ${id}` }) },
-})
-
-/** Applies one claim as the next record of its partition. */
-async function add(readModel: ReadModel, partition: Partition, from: Checkpoint, claim: Claim): Promise<Checkpoint> {
-  const next = { offset: claim.offset, eventId: claim.eventId }
-  const applied = await readModel.apply(partition, from, next, [{ offset: claim.offset, claim }], randomUUID())
-  expect(applied).toEqual({ is: 'applied' })
-  return next
-}
+/** A claim of one plant. */
+const batchAt = (offset: number) => batchOf(offset, [ID])
+const claimOf = ({ records }: LogBatch) => records[0]?.claim
 
 const list = (readModel: ReadModel, spans: readonly PartitionSpan[]) => Promise.all(readModel.listEach(spans))
 
 describe('looking up', () => {
   it('looks up any number of ids in any number of partitions, in the requested order', async () => {
-    const { readModel } = await openReadModel()
-    const claims = allPartitions(PARTITIONS).map((partition) => claimAt(partition, BigInt(partition) as PlantId))
-    for (const partition of allPartitions(PARTITIONS)) {
-      await add(readModel, partition, BEFORE_LOG, claims[partition] as Claim)
-    }
+    const { readModel, apply } = await openReadModel()
+    const batches = allPartitions(PARTITIONS).map((partition) => batchOf(partition, [BigInt(partition)]))
+    for (const partition of allPartitions(PARTITIONS))
+      await apply(partition, BEFORE_LOG, batches[partition] as LogBatch)
+    const claims = batches.map(claimOf)
     const lookUps = [
       { partition: 2 as Partition, ids: [2n, 0n] as PlantId[] },
       { partition: 0 as Partition, ids: [] },
@@ -59,22 +51,20 @@ describe('looking up', () => {
   })
 
   it('returns an EntryError for an unreadable entry, and the other entries', async () => {
-    const { topic, readModel, redis } = await openReadModel()
-    const at = await add(readModel, P, BEFORE_LOG, claimAt(0))
-    const other = claimAt(1, 8n as PlantId)
-    await add(readModel, P, at, other)
-    const live = await redis.get(pointerOf(topic, P))
-    await redis.hset(`{${topic}:${P}}:${live}:plants`, String(ID), 'no entry')
-    const ids = { partition: P, ids: [ID, other.id, 9n] as PlantId[] }
+    const { readModel, redis, apply, keyOf } = await openReadModel()
+    const batch = batchOf(0, [ID, 8n])
+    await apply(P, BEFORE_LOG, batch)
+    await redis.hset(await keyOf(P, 'plants'), String(ID), 'no entry')
+    const ids = { partition: P, ids: [ID, 8n, 9n] as PlantId[] }
     expect(await readModel.lookUp([ids])).toEqual([
-      { checkpoint: 1, entries: [expect.any(EntryError), other, undefined] },
+      { checkpoint: 1, entries: [expect.any(EntryError), batch.records[1]?.claim, undefined] },
     ])
   })
 
   it('fails as a whole when one partition cannot be read, unless each is looked up by itself', async () => {
-    const { topic, readModel, redis } = await openReadModel()
-    const claim = claimAt(0)
-    await add(readModel, P, BEFORE_LOG, claim)
+    const { topic, readModel, redis, apply } = await openReadModel()
+    const batch = batchAt(0)
+    await apply(P, BEFORE_LOG, batch)
     await redis.lpush(pointerOf(topic, 1 as Partition), 'not a pointer')
     const lookUps = [
       { partition: P, ids: [ID] },
@@ -83,24 +73,16 @@ describe('looking up', () => {
     await expect(readModel.lookUp(lookUps)).rejects.toThrow(/WRONGTYPE/)
     const [found, failed] = readModel.lookUpEach(lookUps)
     await expect(failed).rejects.toThrow(/WRONGTYPE/)
-    await expect(found).resolves.toEqual({ checkpoint: 0, entries: [claim] })
+    await expect(found).resolves.toEqual({ checkpoint: 0, entries: [claimOf(batch)] })
   })
 })
 
 describe('listing', () => {
-  /** Adds these plants to one partition, at the offsets from 0 on. */
-  async function addMany(readModel: ReadModel, ids: readonly bigint[]): Promise<Claim[]> {
-    const claims = ids.map((id, offset) => claimAt(offset, id as PlantId))
-    const last = claims.at(-1) as Claim
-    const records = claims.map((claim) => ({ offset: claim.offset, claim }))
-    await readModel.apply(P, BEFORE_LOG, { offset: last.offset, eventId: last.eventId }, records, randomUUID())
-    return claims
-  }
-
   it('reads any number of spans, in the requested order; a span of 0 plants is empty', async () => {
-    const { readModel } = await openReadModel()
-    const more = Array.from({ length: 1_500 }, (_, n) => BigInt(n + 2))
-    const claims = await addMany(readModel, [...EDGE_IDS, ...more])
+    const { readModel, apply } = await openReadModel()
+    const batch = batchOf(0, [...EDGE_IDS, ...Array.from({ length: 1_500 }, (_, n) => BigInt(n + 2))])
+    await apply(P, BEFORE_LOG, batch)
+    const claims = batch.records.map(({ claim }) => claim)
     const spans = [
       [2, 3],
       [0, 0],
@@ -121,9 +103,9 @@ describe('listing', () => {
   })
 
   it('fails on a plant without a readable entry, rather than omit it; other spans do not fail', async () => {
-    const { topic, readModel, redis } = await openReadModel()
-    await addMany(readModel, [1n, 2n])
-    const plants = `{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:plants`
+    const { readModel, redis, apply, keyOf } = await openReadModel()
+    await apply(P, BEFORE_LOG, batchOf(0, [1n, 2n]))
+    const plants = await keyOf(P, 'plants')
     const span = { partition: P, from: 0, count: 2 }
     await redis.hset(plants, '2', 'no entry')
     await expect(list(readModel, [span])).rejects.toThrow(EntryError)
@@ -136,9 +118,9 @@ describe('listing', () => {
 
 it('reading needs only the documented rights of an api', async () => {
   const { url } = await startOwnRedis()
-  const { topic, readModel, redis } = await openReadModel({ redisUrl: url })
-  const claim = claimAt(0)
-  await add(readModel, P, BEFORE_LOG, claim)
+  const { topic, redis, apply } = await openReadModel({ redisUrl: url })
+  await apply(P, BEFORE_LOG, batchAt(0))
+  const claim = claimOf(batchAt(0))
   await redis.call('ACL', 'SETUSER', 'api', 'on', 'nopass', `~{${topic}:*`, ...documentedRights().reading)
   const asApi = await openReadModel({ topic, redisUrl: url.replace('//', '//api:any@') })
   expect(await asApi.readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([{ checkpoint: 0, entries: [claim] }])
@@ -146,12 +128,12 @@ it('reading needs only the documented rights of an api', async () => {
   expect(await asApi.readModel.meta(P)).toMatchObject({ plants: 1 })
 })
 
-it('a Redis that forgets its scripts receives them again, also in a pipeline', async () => {
+it('a Redis that forgets its scripts receives them again, also of several calls at once', async () => {
   // Its own: a command of another test, sent again after one SCRIPT FLUSH, would fail after the next one.
   const { url } = await startOwnRedis()
-  const { readModel, redis } = await openReadModel({ redisUrl: url })
-  const first = claimAt(0)
-  const at = await add(readModel, P, BEFORE_LOG, first)
+  const { readModel, redis, apply } = await openReadModel({ redisUrl: url })
+  const at = await apply(P, BEFORE_LOG, batchAt(0))
+  const first = claimOf(batchAt(0))
   await readModel.lookUp([{ partition: P, ids: [ID] }])
   await readModel.meta(P)
 
@@ -167,19 +149,17 @@ it('a Redis that forgets its scripts receives them again, also in a pipeline', a
   )
   expect(listed.map(({ claims }) => claims)).toEqual([[first], [], []])
   await redis.script('FLUSH')
-  await add(readModel, P, at, claimAt(1))
+  await apply(P, at, batchAt(1))
   await redis.script('FLUSH')
   expect(await readModel.meta(P)).toMatchObject({ checkpoint: { offset: 1 }, plants: 1, voids: 1 })
 })
 
 it('a Redis that is full rejects a whole batch, and accepts it when there is room again', async () => {
   const { url } = await startOwnRedis()
-  const { topic, readModel, redis } = await openReadModel({ redisUrl: url })
-  const at = await add(readModel, P, BEFORE_LOG, claimAt(0))
+  const { topic, readModel, redis, apply } = await openReadModel({ redisUrl: url })
+  const at = await apply(P, BEFORE_LOG, batchAt(0))
   const before = await dumpKeys(redis, topic)
-  const claims = [claimAt(1, 8n as PlantId), claimAt(2, 9n as PlantId)]
-  const records = claims.map((claim) => ({ offset: claim.offset, claim }))
-  const next = { offset: offsetOf(2), eventId: (claims[1] as Claim).eventId }
+  const { records, next } = batchOf(1, [8n, 9n])
 
   await redis.config('SET', 'maxmemory', '1')
   await expect(readModel.apply(P, at, next, records, randomUUID())).rejects.toThrow(/OOM/)
@@ -188,7 +168,7 @@ it('a Redis that is full rejects a whole batch, and accepts it when there is roo
   expect((await readModel.lookUp([{ partition: P, ids: [ID] }]))[0]?.checkpoint).toBe(0)
 
   await redis.config('SET', 'maxmemory', '0')
-  expect(await readModel.apply(P, at, next, records, randomUUID())).toEqual({ is: 'applied' })
+  await apply(P, at, { records, next })
   expect(await readModel.meta(P)).toMatchObject({ checkpoint: next, plants: 3 })
 })
 
@@ -203,8 +183,8 @@ it('the Redis server is rejected when it may evict; the message names the settin
 describe('a Redis that is gone', () => {
   it('makes every call reject at once, and is used again when it is back on its port', async () => {
     const { url, port, stop } = await startOwnRedis()
-    const { readModel } = await openReadModel({ redisUrl: url })
-    await add(readModel, P, BEFORE_LOG, claimAt(0))
+    const { readModel, apply } = await openReadModel({ redisUrl: url })
+    await apply(P, BEFORE_LOG, batchAt(0))
     await stop()
     await vi.waitFor(() => expect(readModel.isReady()).toBe(false), WAIT_MS)
 
@@ -213,7 +193,7 @@ describe('a Redis that is gone', () => {
     const notQueued = { message: expect.stringMatching(`Redis at ${url}.* is not reachable: check`), cause }
     await expect(readModel.lookUp([{ partition: P, ids: [ID] }])).rejects.toMatchObject(notQueued)
     await expect(readModel.meta(P)).rejects.toMatchObject(notQueued)
-    await expect(add(readModel, P, BEFORE_LOG, claimAt(0))).rejects.toMatchObject(notQueued)
+    await expect(apply(P, BEFORE_LOG, batchAt(0))).rejects.toMatchObject(notQueued)
     await expect(readModel.checkServer()).rejects.toMatchObject(notQueued)
 
     await startOwnRedis({ port })
@@ -221,13 +201,13 @@ describe('a Redis that is gone', () => {
     expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
       { checkpoint: BEFORE_FIRST, entries: [undefined] },
     ])
-    await add(readModel, P, BEFORE_LOG, claimAt(0))
+    await apply(P, BEFORE_LOG, batchAt(0))
   })
 
   it('is waited for with patience, also by the calls that it has not answered', async () => {
     const { url, crashAndStartAgain } = await startOwnRedis()
-    const { readModel } = await openReadModel({ redisUrl: url, patienceMs: WAIT_MS })
-    await add(readModel, P, BEFORE_LOG, claimAt(0))
+    const { readModel, apply } = await openReadModel({ redisUrl: url, patienceMs: WAIT_MS })
+    await apply(P, BEFORE_LOG, batchAt(0))
 
     const restarted = crashAndStartAgain()
     const unanswered = Array.from({ length: 10 }, () => readModel.meta(P))
@@ -285,16 +265,16 @@ describe('a Redis that is gone', () => {
 
 it('a Redis that is no longer the master is reconnected when it rejects a write: the address may lead to the new master', async () => {
   const { url } = await startOwnRedis()
-  const { readModel, redis } = await openReadModel({ redisUrl: url })
-  const last = await add(readModel, P, BEFORE_LOG, claimAt(0))
+  const { readModel, redis, apply } = await openReadModel({ redisUrl: url })
+  const last = await apply(P, BEFORE_LOG, batchAt(0))
   const connections = async () => String(await redis.client('LIST')).match(/id=\d+(?=.* name=plant-store )/g)
   const before = await connections()
   await redis.replicaof('127.0.0.1', 1)
 
-  await expect(add(readModel, P, last, claimAt(1))).rejects.toThrow(/READONLY/)
+  await expect(apply(P, last, batchAt(1))).rejects.toThrow(/READONLY/)
   await vi.waitFor(async () => expect(await connections()).not.toEqual(before), WAIT_MS)
 
   await redis.replicaof('NO', 'ONE')
   await vi.waitFor(() => expect(readModel.isReady()).toBe(true), WAIT_MS)
-  await add(readModel, P, last, claimAt(1))
+  await apply(P, last, batchAt(1))
 })

@@ -1,28 +1,21 @@
-import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
 import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
-import { dumpKeys, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
-import type { EventId } from '../plant/event-id.ts'
-import type { PlantId } from '../plant/plant.ts'
-import { type Claim, type LogRecord, PARKED } from '../plant/plant-created.ts'
+import { batchOf, claimAt } from '../../../tests/support/small-log.ts'
+import { dumpKeys, readStoredPartition } from '../../../tests/support/stored-partition.ts'
+import { type LogRecord, PARKED } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
-import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
+import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 import type { Reapplied } from './apply.ts'
 
 const PARTITIONS = 1_000
 const P = 0 as Partition
 
 async function openReapplying() {
-  const { topic, readModel, redis } = await openReadModel({ partitions: PARTITIONS })
-
-  async function apply(partition: Partition, from: Checkpoint, { next, records }: LogBatch): Promise<void> {
-    expect(await readModel.apply(partition, from, next, records, randomUUID())).toEqual({ is: 'applied' })
-  }
+  const { topic, readModel, redis, apply, keyOf } = await openReadModel({ partitions: PARTITIONS })
   const stored = (partition: Partition) => readStoredPartition(redis, topic, partition)
-  const keyOf = async (kind: string) => `{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:${kind}`
   return { topic, redis, apply, stored, keyOf, reapply: readModel.generations.reapply }
 }
 
@@ -86,7 +79,7 @@ it('does not change the fold of a newer release or of another partition count', 
     [{ fold: '2' }, /newer release/],
   ] as const
   for (const [change, message] of changes) {
-    await redis.hset(await keyOf('meta'), change)
+    await redis.hset(await keyOf(P, 'meta'), change)
     const before = await dumpKeys(redis, topic)
     const reapplying = reapply(P, [{ was, record: { offset, parked: PARKED.badKey } }])
     await expect(reapplying).rejects.toThrow(message)
@@ -96,17 +89,12 @@ it('does not change the fold of a newer release or of another partition count', 
 
 it('a readable entry does not change, whatever is parked at its offset', async () => {
   const { redis, apply, keyOf, reapply, stored } = await openReapplying()
-  const claim: Claim = {
-    ...{ offset: 0 as Offset, id: 7n as PlantId, eventId: randomUUID() as EventId },
-    plant: plantWith({ name: 'fern' }),
-  }
-  const record = { offset: claim.offset, claim }
-  await apply(P, BEFORE_LOG, { records: [record], next: { offset: claim.offset, eventId: claim.eventId } })
+  await apply(P, BEFORE_LOG, batchOf(0, [7n]))
   const { plants } = await stored(P)
-  await redis.hset(await keyOf('parked'), '0', PARKED.unknownVersion)
+  await redis.hset(await keyOf(P, 'parked'), '0', PARKED.unknownVersion)
 
-  const other = { ...record, claim: { ...claim, plant: plantWith({ name: 'oak' }) } }
-  expect(await reapply(P, [{ was: PARKED.unknownVersion, record: other }])).toBe(1)
+  const record = claimAt(0, 7n, { plant: plantWith({ name: 'oak' }) })
+  expect(await reapply(P, [{ was: PARKED.unknownVersion, record }])).toBe(1)
   expect((await stored(P)).plants).toEqual(plants)
 })
 

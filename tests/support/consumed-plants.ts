@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type ConsumeOptions, consumePlants, type PlantCreated } from '@plant-store/shared/consumer/consumer.ts'
 import { inject, onTestFinished } from 'vitest'
-import { plainFirstClaims } from './plain-first-claims.ts'
 import { quietLog } from './quiet-log.ts'
 
 export const newGroup = () => `consumer-${randomUUID()}`
@@ -11,7 +10,6 @@ export async function consumeInto(topic: string, options: Partial<ConsumeOptions
   const consumer = await consumePlants({
     ...{ brokers: inject('kafkaBrokers').split(','), topic, log: quietLog },
     groupId: newGroup(),
-    firstClaims: plainFirstClaims(),
     ...(options.onPlantsCreated === undefined && { onPlantCreated: (event) => void events.push(event) }),
     ...options,
   })

@@ -6,12 +6,12 @@ import { newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import { plainFirstClaims } from '../../../tests/support/plain-first-claims.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { readTruth } from '../../../tests/support/truth.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { FIRST } from '../plant/position.ts'
+import { inMemory } from './first-claims/in-memory.ts'
 import { type ConsumeOptions, checkConsumeOptions } from './options.ts'
 import { createPlantConsumer } from './plant-consumer.ts'
 
@@ -32,7 +32,7 @@ async function consume(
     socketFactory: ({ host, port, onConnect }) => connect(port, host, () => void setTimeout(onConnect, connectingMs)),
   })
   const options = { ...checkConsumeOptions({ brokers, ...given }), log: quietLog, topicId: undefined }
-  const firstClaims = await plainFirstClaims().open({ topic: options.topic, partitions: PARTITIONS })
+  const firstClaims = await inMemory().open({ topic: options.topic, partitions: PARTITIONS })
   const start = Array.from({ length: PARTITIONS }, () => FIRST)
   const consumer = createPlantConsumer(options, kafka, start, firstClaims)
   onTestFinished(() => consumer.stop())

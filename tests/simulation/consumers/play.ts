@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
+import { inMemory } from '@plant-store/shared/consumer/first-claims/in-memory.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { createRandom } from '../random.ts'
 import { type SimulatedConsumer, startConsumer } from './consumer.ts'
-import { createClaimKinds } from './first-claims.ts'
 import { ALL, createWorld, type World } from './world.ts'
 
 const PLACES = [0, 1]
@@ -20,12 +20,22 @@ export async function play(
 ): Promise<string | undefined> {
   const random = createRandom(seed)
   const world = createWorld(random)
-  const kinds = createClaimKinds(random)
+  const stored = new Map<number, OpenFirstClaims>()
   const members: SimulatedConsumer[] = []
+
+  /** Both kinds of first claims: new at each start, and stored across the starts of one member. */
+  async function firstClaimsOf(place: number): Promise<OpenFirstClaims> {
+    const fresh = await inMemory().open({ topic: 'plants', partitions: ALL.length })
+    if (random.chance(0.5)) return fresh
+    if (random.chance(0.1)) stored.delete(place)
+    const found = stored.get(place) ?? fresh
+    stored.set(place, found)
+    return found
+  }
 
   async function start(place: number): Promise<void> {
     members[place]?.kill()
-    members[place] = startConsumer(world, random, changed(await kinds.open(place), world))
+    members[place] = startConsumer(world, random, changed(await firstClaimsOf(place), world))
   }
 
   function rebalance(): void {

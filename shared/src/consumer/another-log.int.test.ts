@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
 import { withAdmin } from '../event-log/connection.ts'
@@ -124,20 +125,13 @@ describe('a consumer of an unusable topic', () => {
   })
 
   it('does not start when no broker replies in time, and warns once', async () => {
-    const warnings: unknown[] = []
-    const ignore = () => {}
-    const log = {
-      debug: ignore,
-      info: ignore,
-      error: ignore,
-      warn: (...parts: unknown[]) => void warnings.push(parts[1]),
-    }
+    const warn = vi.fn()
     // Longer than the first attempt.
-    const away = { brokers: ['127.0.0.1:1'], connectWithinMs: 3_000, log }
+    const away = { brokers: ['127.0.0.1:1'], connectWithinMs: 3_000, log: { ...quietLog, warn } }
     await expect(consumeInto('plants', away)).rejects.toMatchObject({
       code: 'kafka-unreachable',
       message: expect.stringMatching(/^Kafka does not reply \(.+\): check that brokers has its addresses/),
     })
-    expect(warnings).toEqual([expect.stringContaining('127.0.0.1:1')])
+    expect(warn.mock.calls).toEqual([[expect.anything(), expect.stringContaining('127.0.0.1:1')]])
   })
 })

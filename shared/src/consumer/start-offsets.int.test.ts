@@ -44,18 +44,8 @@ describe('a group without a position', () => {
 
   it('rejects positions outside the log', async () => {
     const topic = await openTopic(2)
-    for (const positions of [
-      new Map([[0, 0]]),
-      new Map([
-        [0, 0],
-        [1, 1],
-      ]),
-      new Map([
-        [0, 0],
-        [1, 0],
-        [2, 0],
-      ]),
-    ]) {
+    for (const next of [[0], [0, 1], [0, 0, 0]]) {
+      const positions = new Map(next.entries())
       await expect(consumeInto(topic.topic, { from: { positions } })).rejects.toMatchObject({
         code: 'invalid-options',
         message: expect.stringContaining('from.positions must contain the next offset of each of the 2 partitions'),

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { expect, it } from 'vitest'
-import type { InjectedBug } from './injected-bug.ts'
-import { FIRST_SEED, playAll, playApart } from './threads.ts'
+import { FIRST_SEED, type InjectedBug } from './injected-bug.ts'
+import { playAll, playApart } from './threads.ts'
 
 /** An injected bug must be caught within this number of seeds. */
 const SEEDS_FOR_BUGS = 20_000
@@ -13,8 +13,11 @@ export function keepsGuarantees(seeds: number): void {
   it(
     `keeps every guarantee (seeds ${from} to ${from + seeds - 1})`,
     async () => {
-      const broken = (await playAll(from, seeds, () => {})).filter(({ seed }) => seed !== undefined)
+      const found = await playAll(from, seeds, () => {})
+      const broken = found.filter(({ seed }) => seed !== undefined)
       expect(broken, 'npm run simulate -- --seed N shows how').toEqual([])
+      const played = found.flatMap(({ from, played }) => Array.from({ length: played }, (_, n) => from + n))
+      expect(played.sort((a, b) => a - b)).toEqual(Array.from({ length: seeds }, (_, n) => from + n))
     },
     LIMIT_MS,
   )

@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { numberOf } from '../support/number-option.ts'
 import { helpOf } from '../support/readme-help.ts'
-import { type InjectedBug, injectBug } from './injected-bug.ts'
+import { FIRST_SEED, type InjectedBug, injectBug } from './injected-bug.ts'
 import { INJECTED_BUGS } from './injected-bugs.ts'
-import { FIRST_SEED, huntBugs, playAll } from './threads.ts'
+import { inParallel, playAll, playApart } from './threads.ts'
 
 const MAX_SEED = 999_999_999
 const DEFAULT_SEEDS = 10_000
@@ -97,9 +97,11 @@ async function hunt(from: number | undefined, maxSeeds: number, part: string): P
   console.log(
     `${bugs.length} bugs, each from seed ${from ?? `${FIRST_SEED}, or the bug's own first seed,`} on\n\n| injected bug | seeds | caught by |\n|---|---|---|`,
   )
-  await huntBugs(bugs, from, maxSeeds, ({ name }, { seed, broken }) => {
+  await inParallel(bugs, async (bug) => {
+    const first = from ?? bug.firstSeed ?? FIRST_SEED
+    const { seed, broken } = await playApart({ from: first, count: maxSeeds, bug })
     if (broken === undefined) missed++
-    console.log(`| ${name} | ${seed ?? ''} | ${broken?.split(':')[0] ?? 'MISSED'} |`)
+    console.log(`| ${bug.name} | ${seed ?? ''} | ${broken?.split(':')[0] ?? 'MISSED'} |`)
   })
   console.log(`\n${bugs.length - missed} of ${bugs.length} caught`)
   return missed === 0 ? 0 : 1

@@ -5,10 +5,9 @@ import { simulationWith } from './simulation-with-bug.ts'
 
 /** Seeds for a worker, played one by one until one breaks a guarantee. */
 export type Work = { from: number; count: number; bug?: InjectedBug }
-/** A report of a worker; the last one has a seed or all seeds. */
-export type Found = { played: number; seed?: number; broken?: string }
+/** The number of seeds played from one on, and the last one if it broke a guarantee. */
+export type Found = { from: number; played: number; seed?: number; broken?: string }
 
-const REPORT_EVERY = 100
 const port = parentPort as MessagePort
 
 let thrown: string | undefined
@@ -25,10 +24,9 @@ async function playSeeds({ from, count, bug }: Work): Promise<Found> {
       (result) => result.broken ?? thrown,
       (error: Error) => `throws: ${error.message}`,
     )
-    if (broken !== undefined) return { played, seed, broken }
-    if (played % REPORT_EVERY === 0 && played < count) port.postMessage({ played })
+    if (broken !== undefined) return { from, played, seed, broken }
   }
-  return { played: count }
+  return { from, played: count }
 }
 
 // The thread ends, which is reported, when a schedule waits for something that never happens: it listens to its port

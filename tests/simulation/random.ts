@@ -10,6 +10,15 @@ export type Random = {
 /** One of the items, of which there is at least one. */
 export const pick = <T>(items: readonly T[], random: Random): T => random.pick(items) as T
 
+/** Draws an item in proportion to its weight. Those after the last weight have none. */
+export function pickByWeight<T>(items: readonly T[], weights: readonly number[], random: Random): T | undefined {
+  let left = (random.below(1_000_000) / 1_000_000) * weights.reduce((sum, weight) => sum + weight, 0)
+  return items.find((_, n) => {
+    left -= weights[n] as number
+    return left < 0
+  })
+}
+
 /** Mulberry32: one 32-bit state, well mixed, the same numbers on every machine. */
 export function createRandom(seed: number): Random {
   let state = seed | 0

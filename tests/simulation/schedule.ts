@@ -1,6 +1,6 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Workload } from './clients.ts'
-import { createRandom, type Random } from './random.ts'
+import { createRandom, pickByWeight, type Random } from './random.ts'
 import type { World } from './world.ts'
 
 /** A schedule of events. Each step follows from a separate number, so that steps can be removed. */
@@ -104,12 +104,7 @@ const ALL_STEPS = [...STEPS, ...REBUILD_STEPS, ...BACKUP_STEPS]
 export function runStep(world: World, number: number, { calm, weights }: Schedule): void {
   const random = createRandom(number)
   world.network.set(calm, random)
-  let left = (random.below(1_000_000) / 1_000_000) * weights.reduce((sum, weight) => sum + weight, 0)
-  const chosen = ALL_STEPS.find((_, n) => {
-    left -= weights[n] as number
-    return left < 0
-  })
-  chosen?.[1](world, random)
+  pickByWeight(ALL_STEPS, weights, random)?.[1](world, random)
 }
 
 function create(world: World, random: Random): void {

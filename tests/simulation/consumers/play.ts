@@ -1,14 +1,17 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
 import { inMemory } from '@plant-store/shared/consumer/first-claims/in-memory.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import { createRandom } from '../random.ts'
+import { flushPromises } from '../clock.ts'
+import { createRandom, pick, pickByWeight } from '../random.ts'
 import { type SimulatedConsumer, startConsumer } from './consumer.ts'
 import { ALL, createWorld, type World } from './world.ts'
 
 const PLACES = [0, 1]
-const STEPS = 300
-const TURNS_TO_SETTLE = 5_000
+const STEPS = 5_000
+const ROUNDS_TO_SETTLE = 1_000
+const ROUND_MS = 100
+/** Longer than the time limit of a delivery. */
+const LONG_MS = 3_000
 
 /**
  * Plays two consumers of one group, first with faults that follow from a seed, then without. Each creation must be
@@ -20,6 +23,7 @@ export async function play(
 ): Promise<string | undefined> {
   const random = createRandom(seed)
   const world = createWorld(random)
+  const { network, clock, brokers } = world
   const stored = new Map<number, OpenFirstClaims>()
   const members: SimulatedConsumer[] = []
 
@@ -46,33 +50,53 @@ export async function play(
     for (const [place, share] of shares) members[place]?.assign(share)
   }
 
-  async function step(): Promise<void> {
-    const choice = random.below(80)
-    const place = random.pick(PLACES) as number
-    if (choice < 60) world.append()
-    else if (choice < 70) rebalance()
-    else if (choice < 74) await members[place]?.pauseAWhile()
-    else if (choice < 77) await start(place).then(rebalance)
-    else if (choice === 77) {
-      for (const member of members) member.kill()
-      world.moveGroup()
-      for (const each of PLACES) await start(each)
-      rebalance()
-    }
-    await world.aWhile(8)
+  async function moveGroup(): Promise<void> {
+    for (const member of members) member.kill()
+    world.moveGroup()
+    for (const place of PLACES) await start(place)
+    rebalance()
   }
 
+  const member = () => pick(members, random)
+  /** With their relative frequencies. */
+  const steps: [weight: number, step: () => unknown][] = [
+    [20, () => world.append()],
+    [250, () => member().deliver(pick(ALL, random))],
+    [150, () => network.proceed(random)],
+    [2, () => network.lose(random)],
+    [40, () => member().commit()],
+    [6, () => clock.advance(clock.untilNext() ?? 0)],
+    [15, () => clock.advance(LONG_MS)],
+    [3, rebalance],
+    [4, () => member().pause(random.chance(0.5))],
+    [1, () => start(pick(PLACES, random)).then(rebalance)],
+    [0.3, moveGroup],
+    [0.3, () => brokers.elect(random)],
+  ]
+  const weights = steps.map(([weight]) => weight)
+
+  network.set(pick([0, 0.5, 0.9], random), random)
   for (const place of PLACES) await start(place)
   rebalance()
-  for (let left = STEPS; left > 0 && world.firstBroken() === undefined; left--) await step()
-  world.isCalm = true
-  rebalance()
-  for (let left = TURNS_TO_SETTLE; left > 0 && world.firstBroken() === undefined; left--) {
-    if (members.every((member) => member.isDone())) break
-    await nextTurn()
+  for (let left = STEPS; left > 0 && world.firstBroken() === undefined; left--) {
+    await pickByWeight(steps, weights, random)?.[1]()
+    await flushPromises()
   }
-  if (members.some((member) => !member.isDone())) world.broken('the consumers do not come to the end')
+
+  world.isCalm = true
+  network.calmDown()
+  brokers.recover()
+  for (const each of members) each.pause(false)
+  rebalance()
+  const areDone = () => members.every((each) => each.isDone())
+  for (let left = ROUNDS_TO_SETTLE; left > 0 && world.firstBroken() === undefined && !areDone(); left--) {
+    for (const each of members) for (const partition of ALL) each.deliver(partition)
+    await flushPromises()
+    clock.advance(ROUND_MS)
+    await flushPromises()
+  }
+  if (!areDone()) world.broken('the consumers do not come to the end')
   if (world.isOwed()) world.broken('a creation was never delivered')
-  for (const member of members) member.kill()
+  for (const each of members) each.kill()
   return world.firstBroken()
 }

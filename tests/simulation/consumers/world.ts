@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { PlantCreated } from '@plant-store/shared/consumer/plant-record.ts'
 import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
@@ -6,7 +5,10 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { newPlant } from '../../support/generated-plants.ts'
+import { createBrokers } from '../brokers.ts'
+import { createClock } from '../clock.ts'
 import { createKafkaLog } from '../kafka.ts'
+import { createNetwork } from '../network.ts'
 import type { Random } from '../random.ts'
 import { eventIdOf, foreignRecord } from '../records.ts'
 
@@ -31,21 +33,17 @@ export function createWorld(random: Random) {
   }
   const owedIn = (partition: Partition) => owed[partition] as Set<Offset>
 
-  const world = {
-    log,
-    committed,
-    broken,
+  return {
+    ...{ log, committed, broken },
+    clock: createClock(),
+    network: createNetwork(() => {}),
+    brokers: createBrokers(log, random, { refusesAppends: false, hasLag: true }),
     /** From now on without faults. */
     isCalm: false,
     firstBroken: () => brokenGuarantee,
     generation: () => generation,
     newGeneration: () => ++generation,
     isOwed: () => owed.some(({ size }) => size > 0),
-
-    /** Waits up to `turns` turns of the event loop. */
-    async aWhile(turns: number): Promise<void> {
-      for (let left = random.below(turns); left > 0; left--) await nextTurn()
-    },
 
     append(): void {
       if (random.chance(0.1)) {
@@ -88,5 +86,4 @@ export function createWorld(random: Random) {
       }
     },
   }
-  return world
 }

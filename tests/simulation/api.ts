@@ -61,13 +61,11 @@ export async function startApi(
   { windowBytes, reportsBases, sharedLogRecordsPerS }: SimulatedApiOptions,
   context: ProcessContext,
 ): Promise<SimulatedApi> {
-  const { clock, log, brokers, network, quiet, rules, onHalt, onApplied } = context
+  const { clock, log, brokers, network, quiet, onHalt } = context
   const partitions = log.ends().length
   const time = clock.timeOf(process)
-  const readModel = connectReadModel(process, network, rules, onApplied)
-  const ends = async () => ({
-    ends: (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0] as Offset[],
-  })
+  const readModel = connectReadModel(process, context)
+  const ends = async () => ({ ends: (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0] })
   const retryOptions = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
   const startState = await retry(() => readStartState(readModel, ends, { partitions }), retryOptions)
   const common = { log: quiet, time, onHalt: (error: Error) => onHalt(process, error) }

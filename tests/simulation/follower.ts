@@ -48,8 +48,7 @@ export function createSimulatedFollower(
         cursor.next = offset
         cursor.epoch++
       },
-      ends: async () =>
-        (await network.call(process, 'read of the log ends', [brokers.ends]))[0] as (Offset | undefined)[],
+      ends: async () => (await network.call(process, 'read of the log ends', [brokers.ends]))[0],
     },
     { partitions, time, log: quiet },
   )

@@ -10,22 +10,20 @@ import type {
   SwitchResult,
 } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import { emptyGeneration, type Generation, type PartitionKeys, wholeGeneration } from './redis-scripts.ts'
+import { emptyGeneration, type Generation, type PartitionKeys, type Refusal, wholeGeneration } from './redis-scripts.ts'
 
 // A model of the rebuild scripts of the read model (begin.lua, mark.lua, state.lua, span.lua, switch.lua, drop.lua) on
 // one partition; see redis-scripts.ts.
 
 export type BeginCall = { freshName: string; foldVersion: number; partitions: number }
 
-export type BeginOutcome =
-  | StartResult
-  | { readonly is: 'FOLD'; readonly version: number }
-  | { readonly is: 'PARTITIONS'; readonly count: number }
+export type BeginOutcome = StartResult | Refusal
 
-export type SwitchOutcome = SwitchResult | { readonly is: 'FOLD'; readonly version: number }
+export type SwitchOutcome = SwitchResult | Refusal
 
 const NO_EXPIRY = -1
 const NO_KEY = -2
+const ABSENT = emptyGeneration(0, 0)
 
 /** begin.lua: does not resume a generation of an older fold version or another partition count. */
 export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome {
@@ -33,9 +31,9 @@ export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome 
   const live = named(keys, keys.live)
   const begun = wholeGeneration(keys, keys.filling)
   for (const generation of [live, begun]) {
-    if (generation !== undefined && generation.fold > foldVersion) return { is: 'FOLD', version: generation.fold }
+    if (generation !== undefined && generation.fold > foldVersion) return { is: 'FOLD', found: generation.fold }
   }
-  if (live !== undefined && live.partitions !== partitions) return { is: 'PARTITIONS', count: live.partitions }
+  if (live !== undefined && live.partitions !== partitions) return { is: 'PARTITIONS', found: live.partitions }
   const fits = begun?.fold === foldVersion && begun.partitions === partitions
   if (begun !== undefined && fits && keys.filling !== keys.live) {
     return { is: 'resumed', generation: keys.filling as string, checkpoint: begun.checkpoint }
@@ -60,32 +58,21 @@ export function stateScript(keys: PartitionKeys, requested: string): GenerationS
   const { live = '', filling = '' } = keys
   const name = requested === '' ? live : requested
   const generation = named(keys, name)
-  const of = <T>(value: T | undefined, none: T) => (value === undefined ? none : value)
-  const expiry = (size: number | undefined) => (size === undefined || size === 0 ? NO_KEY : NO_EXPIRY)
+  const { fold, partitions, plantCount, voids, parkedCount, mark = '', ...values } = generation ?? ABSENT
+  const sizes = { plants: values.plants.size, order: values.order.length, parked: values.parked.size }
+  const expiry = (exists: unknown) => (exists ? NO_EXPIRY : NO_KEY)
   return {
-    generation: name,
-    live,
-    filling,
-    checkpoint: generation?.checkpoint,
-    fold: of(generation?.fold, 0),
-    partitions: of(generation?.partitions, 0),
-    plants: of(generation?.plantCount, 0),
-    voids: of(generation?.voids, 0),
-    parked: of(generation?.parkedCount, 0),
-    mark: of(generation?.mark, ''),
+    ...{ generation: name, live, filling, checkpoint: generation?.checkpoint, fold, partitions, mark },
+    ...{ plants: plantCount, voids, parked: parkedCount },
     texts: textsOf(generation),
-    sizes: {
-      plants: of(generation?.plants.size, 0),
-      order: of(generation?.order.length, 0),
-      parked: of(generation?.parked.size, 0),
-    },
+    sizes,
     ttlMs: {
-      live: expiry(keys.live === undefined ? 0 : 1),
-      filling: expiry(keys.filling === undefined ? 0 : 1),
-      meta: expiry(generation && 1),
-      plants: expiry(generation?.plants.size),
-      order: expiry(generation?.order.length),
-      parked: expiry(generation?.parked.size),
+      live: expiry(live),
+      filling: expiry(filling),
+      meta: expiry(generation),
+      plants: expiry(sizes.plants),
+      order: expiry(sizes.order),
+      parked: expiry(sizes.parked),
     },
   }
 }
@@ -133,7 +120,7 @@ export function switchScript(keys: PartitionKeys, call: SwitchCall, foldVersion:
   const toReach = old === undefined ? (-1 as Offset) : old.checkpoint.offset
   if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }
   for (const fold of [generation.fold, old === undefined ? foldVersion : old.fold]) {
-    if (fold > foldVersion) return { is: 'FOLD', version: fold }
+    if (fold > foldVersion) return { is: 'FOLD', found: fold }
   }
   keys.live = name
   if (keys.filling === name) keys.filling = undefined

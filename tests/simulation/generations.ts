@@ -1,12 +1,10 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import type { StartResult, SwitchResult } from '@plant-store/shared/read-model/generations.ts'
 import type { RebuildOptions } from '../../plantctl/src/rebuild/rebuild-options.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { beginScript, dropScript, markScript, spanScript, stateScript, switchScript } from './generation-scripts.ts'
-import type { Network } from './network.ts'
-import type { RebuildRules } from './rebuild-rules.ts'
-import { FOLD_VERSION, refuse } from './redis.ts'
+import type { ProcessContext } from './process-context.ts'
+import { FOLD_VERSION, unlessRefused } from './redis.ts'
 import { applyScript, type Generation, type PartitionKeys } from './redis-scripts.ts'
 
 /** Small, so that a failover can come between two batches. */
@@ -15,16 +13,14 @@ const BATCH = 3
 /** The generations for one process: each script call goes over the network to the server it is connected to. */
 export function connectGenerations(
   process: SimulatedProcess,
-  network: Network,
-  rules: RebuildRules,
-  onApplied: () => void,
+  { network, rules, onApplied }: ProcessContext,
 ): RebuildOptions['generations'] {
   const keysOf = (partition: Partition) => process.redis.partitions[partition] as PartitionKeys
   const partitions = () => process.redis.partitions.length
 
   async function callScript<T>(what: string, script: () => T): Promise<T> {
     const [result] = await network.call(process, what, [script])
-    return result as T
+    return result
   }
 
   /** Batch by batch, by index: elements that exist all the time are returned, whatever is added. */
@@ -52,9 +48,7 @@ export function connectGenerations(
         const call = { freshName, foldVersion: FOLD_VERSION, partitions: partitions() }
         return rules.watch(keys, () => beginScript(keys, call))
       })
-      if (started.is === 'FOLD') refuse(started.version, undefined, process.redis)
-      if (started.is === 'PARTITIONS') refuse(undefined, started.count, process.redis)
-      return started as StartResult
+      return unlessRefused(started)
     },
 
     async fill(partition, generation, expected, next, records) {
@@ -64,9 +58,7 @@ export function connectGenerations(
         const scope = { foldVersion: FOLD_VERSION, partitions: partitions() }
         return rules.watch(keys, () => applyScript(keys, { ...call, ...scope }))
       })
-      if (filled.is === 'FOLD') refuse(filled.version, undefined, process.redis)
-      if (filled.is === 'STALE') return { is: 'stale', checkpoint: filled.checkpoint }
-      return { is: filled.is === 'OK' ? 'applied' : 'gone' }
+      return unlessRefused(filled)
     },
 
     mark: (partition, generation, mark) =>
@@ -87,8 +79,7 @@ export function connectGenerations(
         onApplied()
         return result
       })
-      if (switched.is === 'FOLD') refuse(switched.version, undefined, process.redis)
-      return switched as SwitchResult
+      return unlessRefused(switched)
     },
 
     drop: (partition, generation, options) =>

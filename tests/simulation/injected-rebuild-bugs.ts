@@ -49,7 +49,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     '',
   ]),
   rare(33, 'the switch replaces a newer fold version', GENERATIONS_IN_REDIS, [
-    "if (fold > foldVersion) return { is: 'FOLD', version: fold }\n",
+    "if (fold > foldVersion) return { is: 'FOLD', found: fold }\n",
     '',
   ]),
   rare(160, 'a rebuild starts beside a newer fold version', GENERATIONS_IN_REDIS, [

@@ -14,6 +14,9 @@ type Call = {
 
 export type Network = ReturnType<typeof createNetwork>
 
+type Parts = readonly (() => unknown)[]
+type ResultsOf<P extends Parts> = { -readonly [N in keyof P]: ReturnType<P[N]> }
+
 /**
  * Carries requests to Kafka and Redis, and their responses, in any order, late, twice or not at all. `calm` is the
  * share of requests without a fault, from 0 to 1.
@@ -46,9 +49,9 @@ export function createNetwork(trace: (what: () => string) => void) {
     },
 
     /** Resolves with the results of the parts; rejects when a part threw or the response was lost. */
-    call<T>(process: SimulatedProcess, what: string, parts: readonly (() => T)[]): Promise<T[]> {
-      const { promise, resolve, reject } = Promise.withResolvers<T[]>()
-      const results: T[] = []
+    call<const P extends Parts>(process: SimulatedProcess, what: string, parts: P): Promise<ResultsOf<P>> {
+      const { promise, resolve, reject } = Promise.withResolvers<ResultsOf<P>>()
+      const results: unknown[] = []
       let failure: Error | undefined
       const settle = (end: () => void) => {
         call.waiting = false
@@ -66,7 +69,7 @@ export function createNetwork(trace: (what: () => string) => void) {
           }
         }),
         done: [],
-        respond: () => settle(() => (failure === undefined ? resolve(results) : reject(failure))),
+        respond: () => settle(() => (failure === undefined ? resolve(results as ResultsOf<P>) : reject(failure))),
         fail: (error) => settle(() => reject(error)),
       }
       if (random.chance(calm)) finish(call)

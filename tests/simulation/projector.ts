@@ -24,14 +24,14 @@ export function startProjector(
   assigned: readonly Partition[],
   context: ProcessContext,
 ): SimulatedProjector {
-  const { clock, network, quiet, rules, onHalt, onApplied, freshGeneration } = context
+  const { clock, quiet, onHalt, freshGeneration } = context
   const common = {
     log: quiet,
     time: clock.timeOf(process),
     onHalt: (error: Error) => onHalt(process, error),
   }
   let follower: SimulatedFollower | undefined
-  const readModel = connectReadModel(process, network, rules, onApplied)
+  const readModel = connectReadModel(process, context)
   const writer =
     context.table &&
     createTableWriter({

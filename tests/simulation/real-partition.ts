@@ -1,17 +1,16 @@
 import { decodeEntry } from '@plant-store/shared/plant/entry.ts'
-import { parseEventId } from '@plant-store/shared/plant/event-id.ts'
 import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
-import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
-import { type ApplyCall, applyArguments } from '@plant-store/shared/read-model/apply.ts'
+import { type ApplyCall, applyArguments, applyResult } from '@plant-store/shared/read-model/apply.ts'
 import { createGenerations, type SwitchCall, switchResult } from '@plant-store/shared/read-model/generations.ts'
 import { createLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import { listedSpan } from '@plant-store/shared/read-model/read-model.ts'
+import { storedCheckpoint } from '@plant-store/shared/read-model/state.ts'
 import type { Redis } from 'ioredis'
 import { pointerOf } from '../support/stored-partition.ts'
 import { type BeginCall, type BeginOutcome, type SwitchOutcome, textsOf } from './generation-scripts.ts'
-import type { ApplyOutcome, PartitionKeys, StoredMeta } from './redis-scripts.ts'
+import type { ApplyOutcome, PartitionKeys, Refusal, StoredMeta } from './redis-scripts.ts'
 
 /** One partition in a real Redis: the product's scripts, and direct access to damage and read its keys. */
 export function openRealPartition(redis: Redis, topic: string, partition: Partition) {
@@ -33,23 +32,24 @@ export function openRealPartition(redis: Redis, topic: string, partition: Partit
     lookUp: async (ids: readonly PlantId[]) => (await lookUp([{ partition, ids }]))[0],
 
     async apply(call: ApplyCall): Promise<ApplyOutcome> {
-      return outcomeOf(await redis.plantsApply(pointer, ...applyArguments(call)))
+      const reply = await redis.plantsApply(pointer, ...applyArguments(call))
+      return refusalIn(reply) ?? applyResult(reply, call.partitions)
     },
 
     async begin({ freshName, foldVersion, partitions }: BeginCall): Promise<BeginOutcome> {
       const reply = await redis.plantsBegin(pointer, freshName, foldVersion, partitions)
-      const [outcome, first = '', offset, event] = reply
+      const [outcome, generation = '', offset, event] = reply
+      const refusal = refusalIn(reply)
+      if (refusal !== undefined) return refusal
       if (outcome === 'TAKEN') return { is: 'nameTaken' }
-      if (outcome === 'FOLD') return { is: 'FOLD', version: Number(first) }
-      if (outcome === 'PARTITIONS') return { is: 'PARTITIONS', count: Number(first) }
       const is = outcome === 'BEGUN' ? 'started' : outcome === 'RESUMED' ? 'resumed' : fail(String(outcome))
-      return { is, generation: first, checkpoint: checkpointOf(offset, event) }
+      return { is, generation, checkpoint: storedCheckpoint(offset, event) }
     },
 
     async switchTo(call: SwitchCall, foldVersion: number): Promise<SwitchOutcome> {
       const { generation, mark, expectedLive, verified } = call
       const reply = await redis.plantsSwitch(pointer, generation, mark, expectedLive, verified, foldVersion)
-      return reply[0] === 'FOLD' ? { is: 'FOLD', version: Number(reply[1]) } : switchResult(reply)
+      return refusalIn(reply) ?? switchResult(reply)
     },
 
     async list({ from, count }: Span): Promise<ListedSpan> {
@@ -59,7 +59,7 @@ export function openRealPartition(redis: Redis, topic: string, partition: Partit
     async readCheckpoint(): Promise<StoredMeta> {
       const [offset, event, partitions, fold, plants, voids, parked, generation] = await redis.plantsCheckpoint(pointer)
       return {
-        checkpoint: checkpointOf(offset, event),
+        checkpoint: storedCheckpoint(offset, event),
         partitions: partitions ? Number(partitions) : undefined,
         fold: fold ? Number(fold) : undefined,
         plants: Number(plants),
@@ -94,21 +94,13 @@ export function openRealPartition(redis: Redis, topic: string, partition: Partit
   }
 }
 
-function checkpointOf(offset = '', event = ''): Checkpoint {
-  return { offset: offsetOf(offset), eventId: event === '' ? '' : (parseEventId(event) ?? fail(event)) }
-}
-
 function fail(what: string): never {
   throw new Error(`the scripts do not say such a thing: ${what}`)
 }
 
-function outcomeOf([outcome, first, second]: string[]): ApplyOutcome {
-  if (outcome === 'OK' || outcome === 'GONE') return { is: outcome }
-  if (outcome === 'STALE') return { is: outcome, checkpoint: checkpointOf(first, second) }
-  if (outcome === 'FOLD') return { is: outcome, version: Number(first) }
-  if (outcome === 'PARTITIONS') return { is: outcome, count: Number(first) }
-  return fail(String(outcome))
-}
+/** The product throws an error without the number. */
+const refusalIn = ([outcome, found]: readonly string[]): Refusal | undefined =>
+  outcome === 'FOLD' || outcome === 'PARTITIONS' ? { is: outcome, found: Number(found) } : undefined
 
 async function contentOf(redis: Redis, key: string): Promise<unknown> {
   if (key.endsWith(':live') || key.endsWith(':filling')) return redis.get(key)

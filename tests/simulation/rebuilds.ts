@@ -1,7 +1,7 @@
 import type { PartitionResult } from '@plant-store/plantctl/src/rebuild/finish.ts'
 import { rebuildPartitions } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
@@ -33,10 +33,10 @@ export function startRebuild(
   { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
   context: ProcessContext,
 ): SimulatedRebuild {
-  const { clock, log, brokers, network, quiet, onApplied, rules, freshGeneration, freshMark } = context
+  const { clock, log, brokers, network, quiet, freshGeneration, freshMark } = context
   const time = clock.timeOf(process)
   const stopping = new AbortController()
-  const generations = connectGenerations(process, network, rules, onApplied)
+  const generations = connectGenerations(process, context)
   const partitions = log.ends().length
   let follower: SimulatedFollower | undefined
   let ended: ReturnType<SimulatedRebuild['ended']>
@@ -60,7 +60,7 @@ export function startRebuild(
       follower = followed
       return { ...followed, start: () => followed.assign([...only]) }
     },
-    readEnds: async () => (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0] as Offset[],
+    readEnds: async () => (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0],
     readerOfLog: () => async (ranges, onRecords) => {
       for (const [partition, { end }] of ranges) {
         const records = log.records(partition).filter(({ offset }) => offset < end)

@@ -3,7 +3,7 @@ import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.t
 import { BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
-import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'
+import type { ApplyCall, ApplyResult } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 
 // A model of the serving scripts of the read model (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition:
@@ -37,19 +37,17 @@ export type PartitionKeys = {
   generations: Map<string, Generation>
 }
 
-export type ApplyOutcome =
-  | { readonly is: 'OK' }
-  | { readonly is: 'STALE'; readonly checkpoint: Checkpoint }
-  | { readonly is: 'GONE' }
-  | { readonly is: 'FOLD'; readonly version: number }
-  | { readonly is: 'PARTITIONS'; readonly count: number }
+/** A newer fold version or another number of partitions than that of the call. The product throws it as an error. */
+export type Refusal = { is: 'FOLD' | 'PARTITIONS'; found: number }
+
+export type ApplyOutcome = ApplyResult | { is: 'gone' } | Refusal
 
 /** The result of checkpoint.lua; `partitions` and `fold` are undefined without a generation. */
 export type StoredMeta = PartitionMeta & { partitions: number | undefined; fold: number | undefined }
 
-const OK: ApplyOutcome = Object.freeze({ is: 'OK' })
-const GONE: ApplyOutcome = Object.freeze({ is: 'GONE' })
-const STALE_AT_START: ApplyOutcome = Object.freeze({ is: 'STALE', checkpoint: BEFORE_LOG })
+const APPLIED: ApplyOutcome = Object.freeze({ is: 'applied' })
+const GONE: ApplyOutcome = Object.freeze({ is: 'gone' })
+const STALE_AT_START: ApplyOutcome = Object.freeze({ is: 'stale', checkpoint: BEFORE_LOG })
 
 export function emptyKeys(): PartitionKeys {
   return { live: undefined, filling: undefined, generations: new Map() }
@@ -112,17 +110,17 @@ export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome 
     if (expected.offset !== BEFORE_FIRST) return STALE_AT_START
     generation = beginLive(keys, call)
   } else {
-    if (generation.fold > foldVersion) return { is: 'FOLD', version: generation.fold }
-    if (generation.partitions !== partitions) return { is: 'PARTITIONS', count: generation.partitions }
+    if (generation.fold > foldVersion) return { is: 'FOLD', found: generation.fold }
+    if (generation.partitions !== partitions) return { is: 'PARTITIONS', found: generation.partitions }
     if (generation.checkpoint.offset !== expected.offset) {
-      return { is: 'STALE', checkpoint: generation.checkpoint }
+      return { is: 'stale', checkpoint: generation.checkpoint }
     }
   }
   generation.checkpoint = next
   generation.fold = foldVersion
   generation.partitions = partitions
   for (const record of call.records) take(generation, record)
-  return OK
+  return APPLIED
 }
 
 /**

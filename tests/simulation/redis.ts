@@ -5,34 +5,32 @@ import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { SimulatedProcess } from './clock.ts'
-import type { Network } from './network.ts'
-import type { RebuildRules } from './rebuild-rules.ts'
+import type { ProcessContext } from './process-context.ts'
 import {
   applyScript,
   checkpointScript,
   listScript,
   lookUpScript,
   type PartitionKeys,
-  type RedisServer,
+  type Refusal,
 } from './redis-scripts.ts'
 
 export const FOLD_VERSION = 1
 
 export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'lookUpEach' | 'listEach' | 'meta' | 'apply'>
 
-/** Like read-model.ts. */
-export function refuse(fold: number | undefined, partitions: number | undefined, server: RedisServer): void {
-  if (fold !== undefined && fold > FOLD_VERSION) throw new PreconditionError('folded by a newer release')
-  if (partitions !== undefined && partitions !== server.partitions.length)
-    throw new PreconditionError('folded from a topic of another size')
+const newerFold = () => new PreconditionError('folded by a newer release')
+
+/** Throws as the product does for a refusal. */
+export function unlessRefused<T extends { is: string }>(outcome: T | Refusal): T {
+  if (!('found' in outcome)) return outcome
+  throw outcome.is === 'FOLD' ? newerFold() : new PreconditionError('folded from a topic of another size')
 }
 
 /** The read model for one process: each script call goes over the network to the server it is connected to. */
 export function connectReadModel(
   process: SimulatedProcess,
-  network: Network,
-  rules: RebuildRules,
-  onApplied: () => void,
+  { network, rules, onApplied }: ProcessContext,
 ): SimulatedReadModel {
   const keysOf = (partition: Partition) => process.redis.partitions[partition] as PartitionKeys
   const lookUp: SimulatedReadModel['lookUp'] = (requests) =>
@@ -71,8 +69,8 @@ export function connectReadModel(
       const [meta] = await network.call(process, `reading of checkpoint ${partition}`, [
         () => checkpointScript(keysOf(partition)),
       ])
-      refuse(meta?.fold, meta?.partitions, process.redis)
-      return meta as NonNullable<typeof meta>
+      if ((meta.fold ?? FOLD_VERSION) > FOLD_VERSION) throw newerFold()
+      return meta
     },
 
     async apply(partition, expected, next, records, freshGeneration) {
@@ -88,11 +86,9 @@ export function connectReadModel(
           return applied
         },
       ])
-      if (outcome?.is === 'FOLD') refuse(outcome.version, undefined, process.redis)
-      if (outcome?.is === 'PARTITIONS') refuse(undefined, outcome.count, process.redis)
-      if (outcome?.is === 'STALE') return { is: 'stale', checkpoint: outcome.checkpoint }
-      if (outcome?.is !== 'OK') throw new Error(`not applied: ${outcome?.is}`)
-      return { is: 'applied' }
+      const result = unlessRefused(outcome)
+      if (result.is === 'gone') throw new Error('the live generation is gone')
+      return result
     },
   }
 }

@@ -34,7 +34,7 @@ export async function send<T>(network: Network, process: SimulatedProcess, what:
   }
   while (true) {
     try {
-      return (await network.call(process, what, [once]))[0] as T
+      return (await network.call(process, what, [once]))[0]
     } catch (error) {
       if (error instanceof PreconditionError) throw error
     }

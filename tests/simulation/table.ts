@@ -76,7 +76,7 @@ export function connectTable(
       const [found] = await network.call(process, 'reading of the latest rows', [
         () => new Map(wanted.map((partition) => [partition, table.latest(partition)])),
       ])
-      return found as NonNullable<typeof found>
+      return found
     },
 
     /** Each partition has another leader. */

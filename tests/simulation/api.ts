@@ -8,6 +8,7 @@ import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
+import { quietLog } from '../support/quiet-log.ts'
 import { createSimulatedAppender, type SentRecord } from './brokers.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
@@ -61,14 +62,14 @@ export async function startApi(
   { windowBytes, reportsBases, sharedLogRecordsPerS }: SimulatedApiOptions,
   context: ProcessContext,
 ): Promise<SimulatedApi> {
-  const { clock, log, brokers, network, quiet, onHalt } = context
+  const { clock, log, brokers, network, onHalt } = context
   const partitions = log.ends().length
   const time = clock.timeOf(process)
   const readModel = connectReadModel(process, context)
   const ends = async () => ({ ends: (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0] })
   const retryOptions = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
   const startState = await retry(() => readStartState(readModel, ends, { partitions }), retryOptions)
-  const common = { log: quiet, time, onHalt: (error: Error) => onHalt(process, error) }
+  const common = { log: quietLog, time, onHalt: (error: Error) => onHalt(process, error) }
   let tail = undefined as unknown as SimulatedFollower
   const claimIndex = createClaimIndex({
     ...common,
@@ -87,12 +88,12 @@ export async function startApi(
     appender: createSimulatedAppender(process, reportsBases, sent, context),
     partitions,
     time,
-    log: quiet,
+    log: quietLog,
     limits: LANE_LIMITS,
   })
   const creation = createPlantCreation(readModel, lanes, claimIndex, {
     time,
-    log: quiet,
+    log: quietLog,
     deadlineMs: CREATE_DEADLINE_MS,
     limits: LIMITS,
   })

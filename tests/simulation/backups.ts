@@ -36,20 +36,7 @@ const progress = { onStart() {}, onRead() {} }
 const step: Step = (_what, work) => work(progress)
 
 /** The backups of a world's log, and what becomes of them. */
-export function createBackups({
-  context,
-  ids,
-  newProcess,
-  trace,
-  broken,
-}: {
-  context: ProcessContext
-  ids: readonly PlantId[]
-  newProcess(name: string): SimulatedProcess
-  trace(what: () => string): void
-  broken(guarantee: string): void
-}) {
-  const { log, network } = context
+export function createBackups({ log, network, newProcess, trace, broken }: ProcessContext, ids: readonly PlantId[]) {
   const committed: GroupOffsets = new Map()
   const contents = new Map<string, readonly RawRecord[]>()
   const manifests: Manifest[] = []

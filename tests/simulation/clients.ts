@@ -6,9 +6,9 @@ import type { LogPosition, Offset, Partition } from '@plant-store/shared/plant/p
 import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { newPlant } from '../support/generated-plants.ts'
 import type { SimulatedApi } from './api.ts'
-import type { Log } from './kafka.ts'
 import { createListings, describeToken, isSamePlant } from './listings.ts'
 import { winnerOf } from './oracle.ts'
+import type { ProcessContext } from './process-context.ts'
 import type { Random } from './random.ts'
 import { eventIdOf } from './records.ts'
 
@@ -27,12 +27,8 @@ export type Workload = {
 }
 
 /** Clients that create and read plants and compare every response with the log. */
-export function createClients(
-  log: Log,
-  { ids, ...workload }: Workload,
-  trace: (what: () => string) => void,
-  broken: (guarantee: string) => void,
-) {
+export function createClients(context: ProcessContext, { ids, ...workload }: Workload) {
+  const { log, trace, broken } = context
   const requests: CreateRequest[] = []
   const sent = new Set<EventId>()
   /** Event ids of creates with the outcome 'not written'. */
@@ -100,15 +96,10 @@ export function createClients(
     positions.push({ partition, offset })
   }
 
-  const listings = createListings(
-    log,
-    (api, { claims, shown }) => {
-      for (const { id } of claims) api.shown.add(id)
-      for (const [partition, offset] of shown) positions.push({ partition, offset })
-    },
-    trace,
-    broken,
-  )
+  const listings = createListings(context, (api, { claims, shown }) => {
+    for (const { id } of claims) api.shown.add(id)
+    for (const [partition, offset] of shown) positions.push({ partition, offset })
+  })
 
   async function read(api: SimulatedApi, id: PlantId, token: ConsistencyToken): Promise<ReadPlant> {
     const { name } = api.process

@@ -2,6 +2,7 @@ import { createPartitionCursors, type RecordSink } from '@plant-store/shared/eve
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
+import { quietLog } from '../support/quiet-log.ts'
 import type { SimulatedProcess } from './clock.ts'
 import type { ProcessContext } from './process-context.ts'
 import type { Random } from './random.ts'
@@ -16,13 +17,7 @@ export type SimulatedFollower = ReturnType<typeof createSimulatedFollower>
 export function createSimulatedFollower(
   process: SimulatedProcess,
   sink: RecordSink,
-  {
-    log,
-    brokers,
-    network,
-    time,
-    quiet,
-  }: Pick<ProcessContext, 'log' | 'brokers' | 'network' | 'quiet'> & { time: Time },
+  { log, brokers, network, time }: Pick<ProcessContext, 'log' | 'brokers' | 'network'> & { time: Time },
 ) {
   const partitions = log.ends().length
   /** `next` is where the next fetch starts; `epoch` counts the seeks. */
@@ -50,7 +45,7 @@ export function createSimulatedFollower(
       },
       ends: async () => (await network.call(process, 'read of the log ends', [brokers.ends]))[0],
     },
-    { partitions, time, log: quiet },
+    { partitions, time, log: quietLog },
   )
 
   function fetch(partition: Partition, random: Random, isCalm: boolean) {

@@ -6,8 +6,8 @@ import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import type { SimulatedApi } from './api.ts'
-import type { Log } from './kafka.ts'
 import { firstsOf, winnerOf } from './oracle.ts'
+import type { ProcessContext } from './process-context.ts'
 import type { Random } from './random.ts'
 
 /** A list that a client pages through: the plants listed of each partition, and the cursor of the next page. */
@@ -19,10 +19,8 @@ const ALL_PAGES = 100
 
 /** Clients that page through lists, each page on any api, and compare every page with the log. */
 export function createListings(
-  log: Log,
+  { log, trace, broken }: ProcessContext,
   onShown: (api: SimulatedApi, page: Page) => void,
-  trace: (what: () => string) => void,
-  broken: (guarantee: string) => void,
 ) {
   const partitions = log.ends().length
   /** Lists without a page in flight. */

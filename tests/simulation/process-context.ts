@@ -1,4 +1,3 @@
-import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import type { Brokers } from './brokers.ts'
 import type { Clock, SimulatedProcess } from './clock.ts'
 import type { Log } from './kafka.ts'
@@ -6,7 +5,7 @@ import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
 import type { Table } from './table.ts'
 
-/** The simulated environment of every process. */
+/** The simulated environment of every process, and of the programs and clients that use them. */
 export type ProcessContext = {
   clock: Clock
   log: Log
@@ -14,12 +13,15 @@ export type ProcessContext = {
   /** Undefined in schedules without one. */
   table: Table | undefined
   brokers: Brokers
-  /** The log of the processes, which discards everything. */
-  quiet: ProcessLog
   /** The guarantees of a rebuild. */
   rules: RebuildRules
   freshGeneration(): string
   freshMark(): string
+  newProcess(name: string): SimulatedProcess
+  trace(what: () => string): void
+  broken(guarantee: string): void
+  /** True if a wrong log or read model is part of the schedule. */
+  mayHalt(): boolean
   /** Called after each apply, executed or refused. */
   onApplied(): void
   onHalt(process: SimulatedProcess, error: Error): void

@@ -1,6 +1,7 @@
 import { createProjector } from '@plant-store/projector/src/projector.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { createTableWriter, type TableWriter } from '@plant-store/shared/table/table-writer.ts'
+import { quietLog } from '../support/quiet-log.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import type { ProcessContext } from './process-context.ts'
@@ -24,9 +25,9 @@ export function startProjector(
   assigned: readonly Partition[],
   context: ProcessContext,
 ): SimulatedProjector {
-  const { clock, quiet, onHalt, freshGeneration } = context
+  const { clock, onHalt, freshGeneration } = context
   const common = {
-    log: quiet,
+    log: quietLog,
     time: clock.timeOf(process),
     onHalt: (error: Error) => onHalt(process, error),
   }
@@ -36,7 +37,7 @@ export function startProjector(
     context.table &&
     createTableWriter({
       ...connectTable(process, { ...context, table: context.table }, readModel),
-      log: quiet,
+      log: quietLog,
       time: common.time,
       limits: TABLE_LIMITS,
     })

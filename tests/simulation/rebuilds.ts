@@ -3,6 +3,7 @@ import { rebuildPartitions } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import { quietLog } from '../support/quiet-log.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import { beginScript } from './generation-scripts.ts'
@@ -33,7 +34,7 @@ export function startRebuild(
   { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
   context: ProcessContext,
 ): SimulatedRebuild {
-  const { clock, log, brokers, network, quiet, freshGeneration, freshMark } = context
+  const { clock, log, brokers, network, freshGeneration, freshMark } = context
   const time = clock.timeOf(process)
   const stopping = new AbortController()
   const generations = connectGenerations(process, context)
@@ -49,7 +50,7 @@ export function startRebuild(
     generations,
     freshMark,
     time,
-    log: quiet,
+    log: quietLog,
     recordsAtOnceMax,
     maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
     plantsPerSpan: PLANTS_PER_SPAN,
@@ -90,21 +91,8 @@ const OLDER_FOLD = 0
 const RECORDS_AT_ONCE = [1_000, 4]
 
 /** The rebuilds of a world, and the faults of the generations they work on. */
-export function createRebuilds({
-  context,
-  newProcess,
-  trace,
-  broken,
-  mayRefuse,
-}: {
-  context: ProcessContext
-  newProcess(name: string): SimulatedProcess
-  trace(what: () => string): void
-  broken(guarantee: string): void
-  /** True if a rebuild may have to refuse with a PreconditionError. */
-  mayRefuse(): boolean
-}) {
-  const { log, rules, freshGeneration } = context
+export function createRebuilds(context: ProcessContext) {
+  const { log, rules, freshGeneration, newProcess, trace, broken, mayHalt } = context
   let rebuilds: SimulatedRebuild[] = []
   let wasDamaged = false
 
@@ -124,7 +112,7 @@ export function createRebuilds({
     if (outcome === undefined) return 'not yet'
     if ('failure' in outcome) {
       const { name, message } = outcome.failure
-      const mayBe = ['Error', 'RebuildError', ...(mayRefuse() ? ['PreconditionError'] : [])]
+      const mayBe = ['Error', 'RebuildError', ...(mayHalt() ? ['PreconditionError'] : [])]
       if (!mayBe.includes(name)) broken(`a rebuild fails with ${name}: ${message}`)
       return message
     }

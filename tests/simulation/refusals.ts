@@ -52,13 +52,13 @@ async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
  * The next comparison of the log with what an api has passed, as by `watchPreconditions`: a tail that continues at an
  * offset which the log no longer has receives nothing.
  */
-function watchLog({ clock, log, context }: World, process: SimulatedProcess, { passed }: ClaimIndex): void {
+function watchLog({ clock, log, onHalt }: World, process: SimulatedProcess, { passed }: ClaimIndex): void {
   clock.timeOf(process).after(WATCH_LOG_EVERY_MS, () => {
     const checkpoints = allPartitions(PARTITIONS).map((partition) => [partition, passed(partition)] as const)
     try {
       assertWithinBounds(checkpoints, log.ends())
     } catch (error) {
-      context.onHalt(process, error as Error)
+      onHalt(process, error as Error)
     }
   })
 }

@@ -73,7 +73,7 @@ export async function settle(world: World, random: Random): Promise<void> {
   await checkService(world, random)
   await checkRetries(world, random)
   if (!(await runUntil(world, random, isAtRest))) return world.broken(`nothing settles again: ${unrest(world)}`)
-  world.context.onApplied()
+  world.onApplied()
   world.clients.checkLog(world.foreign)
   await checkLists(world, random)
 }
@@ -220,7 +220,7 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
     const names = [...generations.keys()].join()
     if (filling !== undefined || names !== (live ?? '')) world.broken(`left over at rest: ${filling}, ${names}`)
   }
-  world.context.onApplied()
+  world.onApplied()
 }
 
 /** Redis falls back during a rebuild; in half of the cases without writes that would show it. */

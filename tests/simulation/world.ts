@@ -11,7 +11,6 @@ import {
 } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import { newPlant } from '../support/generated-plants.ts'
 import { type SimulatedApi, startApi } from './api.ts'
 import { createBackups } from './backups.ts'
@@ -46,14 +45,6 @@ export const IDS = [0n, 1n, 2n, 3n, 7n, -9n] as PlantId[]
 const RESPONSE_SLACK_MS = 100
 /** Records of others from which on the tail of an api rests. */
 const SHARED_LOG = [0, 1, 1_000]
-const nothing = () => {}
-const quiet = {
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-  fatal: nothing,
-} as unknown as ProcessLog
 
 export type World = ReturnType<typeof createWorld>
 
@@ -109,13 +100,8 @@ export function createWorld(
   }
 
   const context: ProcessContext = {
-    clock,
-    log,
-    network,
-    table,
-    brokers,
-    quiet,
-    onApplied,
+    ...{ clock, log, network, table, brokers, newProcess, trace, broken, onApplied },
+    mayHalt: () => mayHalt,
     rules: createRebuildRules(broken),
     freshGeneration: () => `g${++generations}`,
     freshMark: () => `m${++marks}`,
@@ -126,34 +112,20 @@ export function createWorld(
     },
   }
 
-  const clients = createClients(log, workload, trace, broken)
-
   function newProcess(name: string): SimulatedProcess {
     const process = { name: `${name}.${++starts}`, alive: true, redis: master }
     processes = processes.filter(({ alive }) => alive).concat(process)
     return process
   }
 
-  const rebuilds = createRebuilds({ context, newProcess, trace, broken, mayRefuse: () => mayHalt })
-  const backups = createBackups({ context, ids: IDS, newProcess, trace, broken })
+  const rebuilds = createRebuilds(context)
 
   const world = {
-    clock,
-    log,
-    network,
-    clients,
-    table,
-    apis,
-    projectors,
-    rebuilds,
-    backups,
-    context,
-    foreign,
-    broken,
-    halted,
+    ...context,
+    ...{ apis, projectors, rebuilds, foreign, halted },
+    clients: createClients(context, workload),
+    backups: createBackups(context, IDS),
     firstBroken: () => brokenGuarantee,
-
-    brokers,
     hasLargeWindows: windows.every((bytes) => bytes >= LARGE_WINDOW),
 
     /** A partition gets another leader, or none. */

@@ -75,7 +75,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
         ),
       onHalt: ({ message }) => world.broken(`a consumer ends with its own log: ${message}`),
     },
-    { ...world, time, quiet: quietLog },
+    { ...world, time },
   )
 
   const delivered = () =>

@@ -1,6 +1,7 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { SimulatedApi } from './api.ts'
 import type { Workload } from './clients.ts'
-import { createRandom, pickByWeight, type Random } from './random.ts'
+import { createRandom, pick, pickByWeight, type Random } from './random.ts'
 import type { World } from './world.ts'
 
 /** A schedule of events. Each step follows from a separate number, so that steps can be removed. */
@@ -29,14 +30,24 @@ export type Schedule = {
 export const APIS = 3
 export const PROJECTORS = 2
 
+type Step = (world: World, random: Random) => void
+
+/** A step of an api that listens. */
+const atApi =
+  (step: (world: World, api: SimulatedApi, random: Random) => void): Step =>
+  (world, random) => {
+    const api = random.pick(world.listening())
+    if (api !== undefined) step(world, api, random)
+  }
+
 /** The kinds of steps with their relative frequency. A step that does not apply at the moment does nothing. */
-const STEPS: [weight: number, step: (world: World, random: Random) => void][] = [
-  [14, create],
+const STEPS: [weight: number, step: Step][] = [
+  [14, atApi((world, api, random) => world.clients.create(api, random))],
   [26, (world, random) => world.network.proceed(random)],
   [16, deliverToTail],
   [14, deliverToProjector],
   [12, (world) => world.clock.advance(world.clock.untilNext() ?? 0)],
-  [8, read],
+  [8, atApi((world, api, random) => world.clients.read(api, random))],
   // Not in every schedule:
   [2, (world, random) => world.clock.advance(random.pick([1, 100, 1_000, 5_000, 30_000]) as number)],
   [3, (world, random) => world.network.lose(random)],
@@ -50,7 +61,7 @@ const STEPS: [weight: number, step: (world: World, random: Random) => void][] = 
   [0.6, (world) => world.empty()],
   [1, (world, random) => world.appendForeign(random)],
   [0.5, (world, random) => world.skip(random)],
-  [0.3, stopApi],
+  [0.3, atApi((world, api, random) => void world.stopApi(api, random.pick([0, 2_500]) as number))],
   [0.7, (world, random) => world.elect(random)],
 ]
 /** Further steps of schedules with rebuilds. */
@@ -74,23 +85,12 @@ const BACKUP_STEPS: typeof STEPS = [
   [2, (world, random) => world.backups.start(random)],
   [4, (world, random) => world.backups.commit(random)],
 ]
-/** The first steps of each table are in every schedule. */
-const ESSENTIAL = 6
-const ESSENTIAL_OF_REBUILDS = 2
+/** Draws the frequencies of one schedule. Steps that are not essential may never happen (swarm testing). */
+const drawWeights = (steps: typeof STEPS, essential: number, factors: readonly number[], random: Random) =>
+  steps.map(([weight], n) => weight * pick(n < essential ? factors : [0, 0.5, 1, 5], random))
 
-/** The frequencies of one schedule. Some steps never happen (swarm testing). */
-export function weightsOf(random: Random): number[] {
-  return STEPS.map(
-    ([weight], n) => weight * (random.pick(n < ESSENTIAL ? [0.05, 0.5, 1, 2] : [0, 0.5, 1, 5]) as number),
-  )
-}
-
-/** The frequencies of the steps of rebuilds. */
-export function rebuildWeightsOf(random: Random): number[] {
-  return REBUILD_STEPS.map(
-    ([weight], n) => weight * (random.pick(n < ESSENTIAL_OF_REBUILDS ? [0.5, 1, 2] : [0, 0.5, 1, 5]) as number),
-  )
-}
+export const weightsOf = (random: Random) => drawWeights(STEPS, 6, [0.05, 0.5, 1, 2], random)
+export const rebuildWeightsOf = (random: Random) => drawWeights(REBUILD_STEPS, 2, [0.5, 1, 2], random)
 
 /** The frequencies of the steps of backups, which follow those of rebuilds. */
 export function addBackupWeights(weights: number[]): void {
@@ -105,16 +105,6 @@ export function runStep(world: World, number: number, { calm, weights }: Schedul
   const random = createRandom(number)
   world.network.set(calm, random)
   pickByWeight(ALL_STEPS, weights, random)?.[1](world, random)
-}
-
-function create(world: World, random: Random): void {
-  const api = random.pick(world.listening())
-  if (api !== undefined) world.clients.create(api, random)
-}
-
-function read(world: World, random: Random): void {
-  const api = random.pick(world.listening())
-  if (api !== undefined) world.clients.read(api, random)
 }
 
 function deliverToTail(world: World, random: Random): void {
@@ -166,9 +156,4 @@ function rebalance(world: World, random: Random): void {
       random,
     )
   }
-}
-
-function stopApi(world: World, random: Random): void {
-  const api = random.pick(world.listening())
-  if (api !== undefined) void world.stopApi(api, random.pick([0, 2_500]) as number)
 }

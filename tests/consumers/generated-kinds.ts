@@ -2,7 +2,7 @@ import { type EventId, eventIdOfBytes } from '@plant-store/shared/plant/event-id
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { plantCreated, type StoredRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import type { Random } from '../simulation/random.ts'
+import { pick, type Random } from '../simulation/random.ts'
 import { type CorpusRecord, corpus } from '../support/corpus.ts'
 import { EDGE_IDS, plantWith } from '../support/generated-plants.ts'
 
@@ -28,25 +28,25 @@ export type Draw = {
 /** Draws a record of its kind. */
 export type Kind = (draw: Draw) => Generated
 
+const kind =
+  (name: string, comesTo: ComesTo, record: (draw: Draw) => GeneratedRecord): Kind =>
+  (draw) => ({ name, comesTo, record: record(draw) })
+
 const idsOfCorpus = corpus.flatMap(({ read, ruling }) => (ruling === 'created' ? [String(read.id)] : []))
 /** Ids whose doubles are the same, or that are one another's double. */
 const NEIGHBOURS = [2n ** 53n, 2n ** 53n + 2n, -(2n ** 53n), 2n ** 63n - 512n, 10n ** 18n, 10n ** 18n + 1n]
 const edges = [...EDGE_IDS, ...NEIGHBOURS]
   .map(String)
   .filter((id) => !idsOfCorpus.includes(id))
-  .map(
-    (id): Kind =>
-      (draw) => ({ name: 'edge', record: claimOf(draw, id), comesTo: 'plant' }),
-  )
+  .map((id) => kind('edge', 'plant', (draw) => claimOf(draw, id)))
 
 /** The corpus itself, in which some records depend on earlier ones. */
-const asInCorpus = corpus.map(
-  (line): Kind =>
-    (draw) => {
-      const { about, partition, record, read, ruling } = line
-      if (ruling === 'created') draw.claimed.push({ id: String(read.id), eventId: read.eventId as EventId })
-      return { name: about, record: { ...record, partition }, comesTo: effectOf(line) }
-    },
+const asInCorpus = corpus.map((line) =>
+  kind(line.about, effectOf(line), ({ claimed }) => {
+    const { partition, record, read, ruling } = line
+    if (ruling === 'created') claimed.push({ id: String(read.id), eventId: read.eventId as EventId })
+    return { ...record, partition }
+  }),
 )
 
 function effectOf({ read, ruling }: CorpusRecord): ComesTo {
@@ -59,22 +59,17 @@ const odd = corpus
   .filter(
     ({ ruling, read, record }) => ruling === 'created' && (read.is !== 'readable' || isIn(`"${read.id}"`, record)),
   )
-  .map(
-    (line): Kind =>
-      (draw) => {
-        const claim = newClaim(draw)
-        const { value, headers } = line.record
-        const ofClaim = value?.toString('latin1').replaceAll(`"${line.read.id}"`, `"${String(claim.key)}"`)
-        return {
-          name: line.about,
-          record: {
-            ...claim,
-            value: ofClaim === undefined ? null : Buffer.from(ofClaim, 'latin1'),
-            headers: { ...headers, ce_id: claim.headers.ce_id },
-          },
-          comesTo: effectOf(line),
-        }
-      },
+  .map((line) =>
+    kind(line.about, effectOf(line), (draw) => {
+      const claim = newClaim(draw)
+      const { value, headers } = line.record
+      const ofClaim = value?.toString('latin1').replaceAll(`"${line.read.id}"`, `"${String(claim.key)}"`)
+      return {
+        ...claim,
+        value: ofClaim === undefined ? null : Buffer.from(ofClaim, 'latin1'),
+        headers: { ...headers, ce_id: claim.headers.ce_id },
+      }
+    }),
   )
 
 function isIn(text: string, { value }: StoredRecord): boolean {
@@ -83,66 +78,52 @@ function isIn(text: string, { value }: StoredRecord): boolean {
 
 /** A reader that compares each header with all earlier ones takes seconds for one such record. */
 const MANY = 3_000
-const manyHeaders: Kind = (draw) => {
+const manyHeaders = kind('very many headers', 'plant', (draw) => {
   const claim = newClaim(draw)
   const more = Object.fromEntries(Array.from({ length: MANY }, (_, index) => [`x-${index}`, Buffer.from('x')]))
-  return { name: 'very many headers', record: { ...claim, headers: { ...claim.headers, ...more } }, comesTo: 'plant' }
-}
+  return { ...claim, headers: { ...claim.headers, ...more } }
+})
 
 /** An id that a foreign record has is as free afterwards as before, and waits for a record that claims it. */
 const foreign = corpus
   .filter(({ read }) => read.is === 'foreign')
-  .map(
-    ({ about, partition, record, read }): Kind =>
-      (draw) => {
-        const id = freeId(draw)
-        draw.waiting.push(id)
-        const own = recordOf(draw, id, anyEventId(draw.random))
-        const foreignOnes: Record<string, Partial<GeneratedRecord>> = {
-          badKey: { key: record.key, partition },
-          wrongPartition: { partition: ((own.partition + 1) % draw.partitions) as Partition },
-        }
-        const changed = foreignOnes[String(read.reason)] ?? { headers: record.headers }
-        return { name: about, record: { ...own, ...changed }, comesTo: 'foreign' }
-      },
+  .map(({ about, partition, record, read }) =>
+    kind(about, 'foreign', (draw) => {
+      const id = freeId(draw)
+      draw.waiting.push(id)
+      const own = recordOf(draw, id, anyEventId(draw.random))
+      const foreignOnes: Record<string, Partial<GeneratedRecord>> = {
+        badKey: { key: record.key, partition },
+        wrongPartition: { partition: ((own.partition + 1) % draw.partitions) as Partition },
+      }
+      return { ...own, ...(foreignOnes[String(read.reason)] ?? { headers: record.headers }) }
+    }),
   )
 
-const created: Kind = (draw) => ({ name: 'created', record: newClaim(draw), comesTo: 'plant' })
+const created = kind('created', 'plant', newClaim)
 /** An id that only aborted transactions and foreign records had before. */
-const awaited: Kind = (draw) => ({
-  name: 'created after what does not count',
-  record: claimOf(draw, draw.waiting.shift() ?? freeId(draw)),
-  comesTo: 'plant',
+const awaited = kind('created after what does not count', 'plant', (draw) =>
+  claimOf(draw, draw.waiting.shift() ?? freeId(draw)),
+)
+const repeated = kind('repeated', 'repeated', (draw) => {
+  const { id, eventId } = anyClaimed(draw)
+  return recordOf(draw, id, eventId)
 })
-const repeated: Kind = (draw) => {
-  const { id, eventId } = draw.random.pick(draw.claimed) as Claimed
-  return { name: 'repeated', record: recordOf(draw, id, eventId), comesTo: 'repeated' }
-}
-const voided: Kind = (draw) => {
-  const { id } = draw.random.pick(draw.claimed) as Claimed
-  return { name: 'void', record: recordOf(draw, id, anyEventId(draw.random)), comesTo: 'void' }
-}
-const voidAndUnreadable: Kind = (draw) => {
-  const { name, record, comesTo } = voided(draw)
-  return { name: `${name} and unreadable`, record: { ...record, value: null }, comesTo }
-}
+const anotherClaim = (draw: Draw) => recordOf(draw, anyClaimed(draw).id, anyEventId(draw.random))
+const voided = kind('void', 'void', anotherClaim)
+const voidAndUnreadable = kind('void and unreadable', 'void', (draw) => ({ ...anotherClaim(draw), value: null }))
 /** A void claim whose event id differs from the first one in a single digit. */
-const almostRepeated: Kind = (draw) => {
-  const { id, eventId } = draw.random.pick(draw.claimed) as Claimed
-  const at = draw.random.pick([0, 35]) as number
+const almostRepeated = kind('almost repeated', 'void', (draw) => {
+  const { id, eventId } = anyClaimed(draw)
+  const at = pick([0, 35], draw.random)
   const other = eventId[at] === '0' ? '1' : '0'
-  const almost = `${eventId.slice(0, at)}${other}${eventId.slice(at + 1)}` as EventId
-  return { name: 'almost repeated', record: recordOf(draw, id, almost), comesTo: 'void' }
-}
+  return recordOf(draw, id, `${eventId.slice(0, at)}${other}${eventId.slice(at + 1)}` as EventId)
+})
 /** One event id for two plants: each is a creation. */
-const sharedEvent: Kind = (draw) => {
-  const { eventId } = draw.random.pick(draw.claimed) as Claimed
-  return {
-    name: 'an event id of another plant',
-    record: claimOf(draw, freeId(draw), eventId),
-    comesTo: 'plant',
-  }
-}
+const sharedEvent = kind('an event id of another plant', 'plant', (draw) => {
+  const { eventId } = anyClaimed(draw)
+  return claimOf(draw, freeId(draw), eventId)
+})
 
 const later: Kind[] = [repeated, voided, voidAndUnreadable, almostRepeated, sharedEvent]
 
@@ -161,7 +142,11 @@ export function anyKind(random: Random): Kind {
   return random.pick(foreign) as Kind
 }
 
-const newClaim = (draw: Draw): GeneratedRecord => claimOf(draw, freeId(draw))
+const anyClaimed = ({ random, claimed }: Draw) => pick(claimed, random)
+
+function newClaim(draw: Draw): GeneratedRecord {
+  return claimOf(draw, freeId(draw))
+}
 
 function claimOf(draw: Draw, id: string, eventId = anyEventId(draw.random)): GeneratedRecord {
   draw.claimed.push({ id, eventId })

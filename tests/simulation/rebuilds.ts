@@ -21,15 +21,15 @@ const PLANTS_PER_READ = 3
 export type SimulatedRebuild = {
   process: SimulatedProcess
   /** Its current follower of the log. */
-  follower(): SimulatedFollower | undefined
+  follower: SimulatedFollower | undefined
+  /** Its result; undefined while it runs. */
+  ended: { finished: PartitionResult[] } | { failure: Error } | undefined
   /** Interrupts it, like an operator. */
   stop(): void
-  /** Its result; undefined while it runs. */
-  ended(): { finished: PartitionResult[] } | { failure: Error } | undefined
 }
 
 /** Starts a rebuild like the command. */
-export function startRebuild(
+function startRebuild(
   process: SimulatedProcess,
   { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
   context: ProcessContext,
@@ -39,8 +39,8 @@ export function startRebuild(
   const stopping = new AbortController()
   const generations = connectGenerations(process, context)
   const partitions = log.ends().length
-  let follower: SimulatedFollower | undefined
-  let ended: ReturnType<SimulatedRebuild['ended']>
+  const stop = () => stopping.abort(new Error('stopped'))
+  const rebuild: SimulatedRebuild = { process, follower: undefined, ended: undefined, stop }
 
   const running = rebuildPartitions({
     partitions: allPartitions(partitions),
@@ -58,7 +58,7 @@ export function startRebuild(
     freshName: freshGeneration,
     follow(sink, only) {
       const followed = createSimulatedFollower(process, sink, { ...context, time })
-      follower = followed
+      rebuild.follower = followed
       return { ...followed, start: () => followed.assign([...only]) }
     },
     readEnds: async () => (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0],
@@ -71,18 +71,13 @@ export function startRebuild(
   })
   void running.then(
     (finished) => {
-      ended = { finished }
+      rebuild.ended = { finished }
     },
     (failure: Error) => {
-      ended = { failure }
+      rebuild.ended = { failure }
     },
   )
-  return {
-    process,
-    follower: () => follower,
-    stop: () => stopping.abort(new Error('stopped')),
-    ended: () => ended,
-  }
+  return rebuild
 }
 
 const AT_ONCE_MAX = 2
@@ -98,9 +93,9 @@ export function createRebuilds(context: ProcessContext) {
 
   /** The rebuilds that still run; checks the results of those that have ended. */
   function running(): SimulatedRebuild[] {
-    const ended = rebuilds.filter(({ ended }) => ended() !== undefined)
-    for (const { process, ended: outcome } of ended) {
-      const text = checkResult(outcome())
+    for (const { process, ended } of rebuilds) {
+      if (ended === undefined) continue
+      const text = checkResult(ended)
       trace(() => `${process.name} has ended: ${text}`)
       process.alive = false
     }
@@ -108,8 +103,7 @@ export function createRebuilds(context: ProcessContext) {
     return rebuilds
   }
 
-  function checkResult(outcome: ReturnType<SimulatedRebuild['ended']>): string {
-    if (outcome === undefined) return 'not yet'
+  function checkResult(outcome: NonNullable<SimulatedRebuild['ended']>): string {
     if ('failure' in outcome) {
       const { name, message } = outcome.failure
       const mayBe = ['Error', 'RebuildError', ...(mayHalt() ? ['PreconditionError'] : [])]
@@ -140,10 +134,7 @@ export function createRebuilds(context: ProcessContext) {
     },
 
     deliver(random: Random): void {
-      random
-        .pick(running())
-        ?.follower()
-        ?.deliver(random.below(log.ends().length) as Partition, random)
+      random.pick(running())?.follower?.deliver(random.below(log.ends().length) as Partition, random)
     },
 
     stop(random: Random): void {

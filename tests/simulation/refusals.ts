@@ -101,17 +101,17 @@ export async function refuseRebuildOfNewerFold(world: World, random: Random): Pr
   const rebuild = world.rebuilds.launch(1_000, false)
   let rounds = random.below(6)
   await runUntil(world, random, () => rounds-- === 0)
-  const ended = rebuild.ended()
+  const ended = rebuild.ended
   for (const { live, generations } of world.master().partitions) {
     const generation = live === undefined ? undefined : generations.get(live)
     if (generation !== undefined) generation.fold++
   }
   const folded = JSON.stringify(world.master(), withBigints)
   const again = world.rebuilds.launch(1_000, false)
-  const haveEnded = () => rebuild.ended() !== undefined && again.ended() !== undefined
+  const haveEnded = () => rebuild.ended !== undefined && again.ended !== undefined
   if (!(await runUntil(world, random, haveEnded))) world.broken('a rebuild continues beside a newer fold version')
   for (const each of ended === undefined ? [rebuild, again] : [again]) {
-    const outcome = each.ended()
+    const outcome = each.ended
     if (outcome !== undefined && 'failure' in outcome && outcome.failure instanceof PreconditionError) continue
     world.broken(`a rebuild does not refuse a newer fold version: ${JSON.stringify(outcome)}`)
   }

@@ -17,7 +17,7 @@ export async function runRound(world: World, random: Random, isCalm = true): Pro
   for (const partition of allPartitions(PARTITIONS)) {
     for (const { tail } of world.started()) tail.deliver(partition, random, isCalm)
     for (const { follower } of world.projecting()) follower.deliver(partition, random, isCalm)
-    for (const { follower } of world.rebuilds.running()) follower()?.deliver(partition, random, isCalm)
+    for (const { follower } of world.rebuilds.running()) follower?.deliver(partition, random, isCalm)
   }
   await flushPromises()
   world.clock.advance(ROUND_MS)
@@ -210,11 +210,11 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
   for (let n = 0; n < LAST_REBUILDS && !hasSwitched(last); n++) {
     const rebuild = world.rebuilds.launch(random.pick([1_000, 4]) as number, false)
     last = rebuild
-    if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
+    if (!(await runUntil(world, random, () => rebuild.ended !== undefined)))
       return world.broken('the last rebuild does not end')
   }
   world.rebuilds.running()
-  if (!hasSwitched(last)) return world.broken(`the last rebuild fails: ${JSON.stringify(last?.ended())}`)
+  if (!hasSwitched(last)) return world.broken(`the last rebuild fails: ${JSON.stringify(last?.ended)}`)
   if (!(await runUntil(world, random, isAtRest))) return world.broken('nothing settles after a rebuild')
   for (const { live, filling, generations } of world.master().partitions) {
     const names = [...generations.keys()].join()
@@ -239,12 +239,12 @@ async function disturb(world: World, random: Random): Promise<void> {
   world.failOver(random)
   world.reconnectAll()
   world.network.calmDown()
-  if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
+  if (!(await runUntil(world, random, () => rebuild.ended !== undefined)))
     return world.broken('a rebuild that fell back does not end')
   if (!(await runUntil(world, random, isAtRest))) world.broken('nothing settles after Redis fell back')
 }
 
 function hasSwitched(rebuild: SimulatedRebuild | undefined): boolean {
-  const ended = rebuild?.ended()
+  const ended = rebuild?.ended
   return ended !== undefined && 'finished' in ended && ended.finished.every(({ is }) => is === 'switched')
 }

@@ -145,7 +145,9 @@ async function committedRecords(bytes: Buffer): Promise<DecodedRecord[]> {
  * is the key, `ce_id` and `content-type`, each in a line, and then the payload.
  */
 export function event(bytes: Buffer): void {
-  const [key, eventId, contentType, value] = splitLines(bytes, 4)
+  const [first, second, third, ...others] = bytes.toString('latin1').split('\n')
+  const parts = [first, second, third, others.join('\n')].map((text = '') => Buffer.from(text, 'latin1'))
+  const [key, eventId, contentType, value] = parts as [Buffer, Buffer, Buffer, Buffer]
   const partition = partitionOf(key, PARTITIONS)
   const headers = { ce_type: Buffer.from('PlantCreated'), ce_id: eventId, 'content-type': contentType }
   const { claim } = readRecord({ offset: 0 as never, key, value, headers }, partition, PARTITIONS)
@@ -218,17 +220,4 @@ function withNumbers(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(withNumbers)
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withNumbers(inner)]))
-}
-
-/** The parts before the first line ends, and the rest. */
-function splitLines(bytes: Buffer, count: number): [Buffer, Buffer, Buffer, Buffer] {
-  const parts: Buffer[] = []
-  let from = 0
-  while (parts.length < count - 1) {
-    const end = bytes.indexOf('\n', from)
-    parts.push(bytes.subarray(from, end < 0 ? bytes.length : end))
-    from = end < 0 ? bytes.length : end + 1
-  }
-  parts.push(bytes.subarray(from))
-  return parts as [Buffer, Buffer, Buffer, Buffer]
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Outcome } from '@plant-store/api/src/create-plant/create-plant.ts'
 import type { ReadPlant } from '@plant-store/api/src/read-plants/read-plant.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
@@ -6,7 +7,7 @@ import type { LogPosition, Offset, Partition } from '@plant-store/shared/plant/p
 import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { newPlant } from '../support/generated-plants.ts'
 import type { SimulatedApi } from './api.ts'
-import { createListings, describeToken, isSamePlant } from './listings.ts'
+import { createListings, describeToken, mustKnow } from './listings.ts'
 import { winnerOf } from './oracle.ts'
 import type { ProcessContext } from './process-context.ts'
 import type { Random } from './random.ts'
@@ -105,11 +106,7 @@ export function createClients(context: ProcessContext, { ids, ...workload }: Wor
     const { name } = api.process
     trace(() => `${name} gets a read of ${id}${describeToken(token)}`)
     const known = winnerOf(log, id)
-    const mustKnow =
-      known !== undefined &&
-      (api.shown.has(id) ||
-        known.offset < (api.startedAt[known.partition] as number) ||
-        (token.get(known.partition) ?? -1) >= known.offset)
+    const mayNotDeny = known !== undefined && mustKnow(api, known, token)
     api.waiting++
     const reading = api.startReading()
     const result = await reading.read(id, token)
@@ -120,11 +117,12 @@ export function createClients(context: ProcessContext, { ids, ...workload }: Wor
       broken('a read from before its token')
     const winner = winnerOf(log, id)
     if (result.is === 'noSuchPlant') {
-      if (mustKnow) broken('a read forgot a plant')
+      if (mayNotDeny) broken('a read forgot a plant')
       return result
     }
     if (winner === undefined) broken('a read invented a plant')
-    else if (!isSamePlant(winner.plant, result.is === 'plant' ? result.plant : undefined))
+    // An api has the plants of its creates from their requests, the others from the log.
+    else if (!isDeepStrictEqual(winner.plant, result.is === 'plant' ? result.plant : undefined))
       broken('a read changed a plant')
     if (result.is === 'plant') addShown(api, id, result)
     else if (winner !== undefined) api.shown.add(id)

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { decodeCursor, encodeCursor, firstCursor } from '@plant-store/api/src/read-plants/cursor.ts'
 import type { PlantList } from '@plant-store/api/src/read-plants/list-plants.ts'
-import type { Plant, PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { allPartitions, type LogPosition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import type { SimulatedApi } from './api.ts'
 import { firstsOf, winnerOf } from './oracle.ts'
@@ -32,22 +32,14 @@ export function createListings(
     hasEnded: false,
   })
 
-  /** The plants that the api must include before the end of a list that it serves now. */
-  function mustKnow(api: SimulatedApi, token: ConsistencyToken): Claim[] {
-    return allPartitions(partitions).flatMap((partition) =>
-      firstsOf(log, partition).filter(
-        ({ id, offset }) =>
-          api.shown.has(id) || offset < (api.startedAt[partition] as number) || offset <= (token.get(partition) ?? -1),
-      ),
-    )
-  }
-
   async function readPage(api: SimulatedApi, listing: Listing, limit: number, token: ConsistencyToken) {
     const cursor = decodeCursor(listing.cursor, partitions)
     if (cursor === undefined) return broken('a cursor of a page is refused')
     const { name } = api.process
     trace(() => `${name} gets a list of ${limit} plants after ${cursor.listed.join()}${describeToken(token)}`)
-    const known = mustKnow(api, token)
+    const known = allPartitions(partitions).flatMap((partition) =>
+      firstsOf(log, partition).filter((claim) => mustKnow(api, { ...claim, partition }, token)),
+    )
     api.waiting++
     const lister = api.startListing()
     const page = await lister.list({ cursor, limit, token })
@@ -79,7 +71,7 @@ export function createListings(
   function takeClaim({ id, plant, offset }: Claim, given: PlantId[]): void {
     const winner = winnerOf(log, id)
     if (winner === undefined) broken('a list invented a plant')
-    else if (!isSamePlant(winner.plant, plant) || winner.offset !== offset) broken('a list changed a plant')
+    else if (!isDeepStrictEqual(winner.plant, plant) || winner.offset !== offset) broken('a list changed a plant')
     else if (given.includes(id)) broken('a list repeated a plant')
     else if (firstsOf(log, winner.partition)[given.length]?.id !== id) broken('a list left a plant out')
     given.push(id)
@@ -118,7 +110,8 @@ export function describeToken(token: ConsistencyToken): string {
   return texts.length === 0 ? '' : ` at ${texts.join(', ')}`
 }
 
-/** An api has the plants of its creates from their requests, the others from the log. */
-export function isSamePlant(one: Plant | undefined, other: Plant | undefined): boolean {
-  return isDeepStrictEqual(one, other)
+/** True if the api may not deny a plant in response to a request that it gets now. */
+export function mustKnow(api: SimulatedApi, plant: LogPosition & { id: PlantId }, token: ConsistencyToken): boolean {
+  const { id, partition, offset } = plant
+  return api.shown.has(id) || offset < (api.startedAt[partition] as number) || offset <= (token.get(partition) ?? -1)
 }

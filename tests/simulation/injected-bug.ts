@@ -15,7 +15,7 @@ export type InjectedBug = {
   firstSeed?: number
 }
 
-/** Where the search for all other bugs starts. */
+/** The seed at which the search for all other bugs starts. */
 export const FIRST_SEED = 1
 
 export const bug = (name: string, file: string, ...edits: [string, string][]): InjectedBug => ({

@@ -37,7 +37,7 @@ export type PartitionKeys = {
   generations: Map<string, Generation>
 }
 
-/** A newer fold version or another number of partitions than that of the call. The product throws it as an error. */
+/** A newer fold version or another number of partitions than the call has. The product throws it as an error. */
 export type Refusal = { is: 'FOLD' | 'PARTITIONS'; found: number }
 
 export type ApplyOutcome = ApplyResult | { is: 'gone' } | Refusal

@@ -72,7 +72,7 @@ it('an attempt to connect ends when the broker does not respond to the login', a
 
 /**
  * A client that is connected to two brokers, of which the first one that gets a request of this kind is silent. If that
- * is one for metadata, those of the other broker no longer have it.
+ * is one for metadata, the requests of the other broker no longer have it.
  */
 async function openPair(kind: number, options: Partial<KafkaConfig> = {}) {
   const highest = { [FETCH]: 11, [METADATA]: 10, [COORDINATOR]: 0 }

@@ -90,7 +90,7 @@ export type BrokerPool = {
 export type WantedOffsets = { topic: string; fromBeginning?: boolean; partitions: readonly { partition: number }[] }
 export type Offsets = { topic: string; partitions: { partition: number; offset: string }[] }
 
-/** What a producer, a consumer or an admin has of its own. */
+/** The parts that each producer, consumer and admin has. */
 export type Cluster = {
   isolationLevel?: number
   targetTopics: Set<string>

@@ -39,7 +39,7 @@ export function createLeaderProducer(cluster: Cluster, definition: ProduceDefini
   const { brokerPool } = cluster
   cluster.targetTopics.add(topic)
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
-  /** Those of the metadata: what other replicas know of newer leaders is found here at once. */
+  /** The partitions in the metadata: what other replicas know of newer leaders is found here at once. */
   let partitions = new Map<number, Partition>()
   /** A quota of Kafka delays the next request to a broker until then. */
   let heldBackUntil = 0

@@ -71,7 +71,7 @@ const produce = fc.record(
 
 beforeEach(() => fakeTimers({ toFake: ['Date'], now: 1_795_281_883_402 }))
 
-/** Whether the bytes are those of kafkajs. */
+/** Resolves with true when kafkajs writes the same bytes. */
 const isSame = async (options: Produce) => (await ours(options)).equals(await byOriginal(options))
 
 it('writes a produce request byte for byte as kafkajs does', async () => {

@@ -28,7 +28,7 @@ const uuid: Type<TopicId | undefined> = (reader) => topicIdOf(reader.bytes(TOPIC
 
 type Added = { encode(): Buffer; decode(bytes: Buffer): unknown }
 
-/** Adds a version to those of kafkajs. Where `build` returns undefined, the highest version of kafkajs is used. */
+/** Adds a version to those of kafkajs, whose highest one is used when `build` returns undefined. */
 function withVersion<Options>(
   original: RequestDefinition<Options>,
   apiVersion: number,

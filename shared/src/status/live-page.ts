@@ -9,7 +9,7 @@ import { readStatus, type StatusSource } from './read-status.ts'
 import { statusJson } from './status-json.ts'
 
 const SAMPLE_EVERY_MS = 1_000
-/** Those of the last 15 minutes. */
+/** The samples of the last 15 minutes. */
 const MAX_SAMPLES = 15 * 60
 
 const FILES = [

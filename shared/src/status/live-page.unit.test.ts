@@ -22,6 +22,6 @@ it('a page gets the samples of the last 15 minutes that it does not have, also w
   expect(await ratesSince(Date.now() - 2 * SECOND_MS)).toEqual([999, 1_000])
   vi.setSystemTime(Date.now() - 897.5 * SECOND_MS)
   await vi.advanceTimersByTimeAsync(SECOND_MS)
-  // Those of the times that are still to come are forgotten.
+  // Samples of times that are still to come are forgotten.
   for (const since of [0, Date.now() + HOUR_MS]) expect(await ratesSince(since)).toEqual([101, 102, 103, 1_001])
 })

@@ -113,16 +113,18 @@ async function startMembers(places: Places, { redis: redisKind, bug, former }: O
     // Sorted, so that a seed draws the same ones: they are opened concurrently.
     links: [...kafka.links, ...redis.links, ...apis.map(({ link }) => link)].sort((a, b) => (a.name < b.name ? -1 : 1)),
 
-    /** The broker that leads each partition of the log. */
-    async findLeaders(): Promise<Member[]> {
-      const { topics } = await withAdmin(admin, (admin) => admin.fetchTopicMetadata({ topics: [TOPIC.topic] }))
-      const found = new Map(topics[0]?.partitions.map(({ partitionId, leader }) => [partitionId, leader]))
-      return Array.from({ length: TOPIC.partitions }, (_, n) => {
-        // The nodes have the ids 1, 2 and 3.
-        const node = kafka.nodes[(found.get(n) ?? 0) - 1]
-        if (node === undefined) throw new Error(`partition ${n} has no leader`)
-        return node
-      })
+    /** The broker that leads each partition of the log, as soon as each has one. */
+    findLeaders(): Promise<Member[]> {
+      return retry(async () => {
+        const { topics } = await withAdmin(admin, (admin) => admin.fetchTopicMetadata({ topics: [TOPIC.topic] }))
+        const found = new Map(topics[0]?.partitions.map(({ partitionId, leader }) => [partitionId, leader]))
+        return Array.from({ length: TOPIC.partitions }, (_, n) => {
+          // The nodes have the ids 1, 2 and 3.
+          const node = kafka.nodes[(found.get(n) ?? 0) - 1]
+          if (node === undefined) throw new Error(`partition ${n} has no leader`)
+          return node
+        })
+      }, TOPIC_PATIENCE)
     },
 
     /** A run of plantctl, directly at the brokers. */

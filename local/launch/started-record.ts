@@ -8,11 +8,11 @@ import { readRun, removeRun } from './run-file.ts'
 
 type Process = { pid: number; identity: string }
 type Started = { processes: Record<string, Process>; dockerProject?: string }
+export type StartedRecord = Awaited<ReturnType<typeof claim>>
 
 const SERVICES_GRACE_MS = 1000
 const STORES_GRACE_MS = 4000
 const KILL_TIMEOUT_MS = 2000
-export type StartedRecord = Awaited<ReturnType<typeof claim>>
 
 /** Names in a cluster have numbers. */
 const STORE = /^(kafka|redis|sentinel)/

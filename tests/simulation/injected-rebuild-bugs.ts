@@ -103,7 +103,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     'countsOf(otherFold)',
     '{ ...countsOf(otherFold), voids: 0 }',
   ]),
-  rare(49, 'a difference counts in spite of a failover', FINISH, [
+  rare(151, 'a difference counts in spite of a failover', FINISH, [
     'if (found !== mark || fill.generation() !== generation) return undefined\n    if (!isDoubted) {',
     'if (false as boolean) {',
   ]),

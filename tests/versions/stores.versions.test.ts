@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, inject, it, onTestFinished, type TestContext, vi } from 'vitest'
-import { ensureJars, type Programs } from '../../local/stores/jars.ts'
+import { ensureJars } from '../../local/stores/jars.ts'
 import { createPlant, readPlant } from '../support/client.ts'
 import { consumeInto } from '../support/consumed-plants.ts'
 import { startPatientCreates } from '../support/endless-creates.ts'
@@ -21,27 +21,19 @@ const WAIT = { timeout: 60_000, interval: 20 }
 const BELOW_4_1 = /Kafka is older than 4\.1/
 const BELOW_3_1 = /Kafka is older than 3\.1/
 
-const kafka = (kafkaVersion: string) => async () => ({
-  kafkaClasspath: (await ensureJars({ redis: false, kafkaVersion })).kafkaClasspath,
-})
-const redis = (server: () => Promise<string | undefined>) => async () => {
-  const redisServer = await server()
-  return redisServer === undefined ? undefined : { redisServer }
-}
-
-/** The stores that differ from those of all other tests, and the notices that they cause. */
-const VERSIONS: [string, () => Promise<Partial<Programs> | undefined>, RegExp[]][] = [
-  ['Kafka 3.0', kafka('3.0.2'), [BELOW_3_1, BELOW_4_1]],
-  ['Kafka 3.9', kafka('3.9.2'), [BELOW_4_1]],
-  ['Kafka 4.0', kafka('4.0.2'), [BELOW_4_1]],
-  ['Redis 7.0', redis(() => debianServer('bookworm', 'redis')), []],
-  ['Redis 8.0', redis(() => debianServer('trixie', 'redis')), []],
-  ['Valkey 8.1', redis(() => debianServer('trixie', 'valkey')), []],
-  ['Valkey 9.1', redis(packagedValkey), []],
+/** The versions that differ from those of all other tests, and the notices that they cause. */
+const VERSIONS: [string, kafkaVersion: string | undefined, findRedis: typeof packagedValkey, RegExp[]][] = [
+  ['Kafka 3.0 and Redis 7.0', '3.0.2', () => debianServer('bookworm', 'redis'), [BELOW_3_1, BELOW_4_1]],
+  ['Kafka 3.9 and Redis 8.0', '3.9.2', () => debianServer('trixie', 'redis'), [BELOW_4_1]],
+  ['Kafka 4.0 and Valkey 8.1', '4.0.2', () => debianServer('trixie', 'valkey'), [BELOW_4_1]],
+  ['Valkey 9.1', undefined, packagedValkey, []],
 ]
 
-async function startStores({ skip }: TestContext, programs: Partial<Programs> | undefined) {
-  if (programs === undefined) return skip()
+async function startStores({ skip }: TestContext, redisServer?: string, kafkaVersion?: string) {
+  // A Kafka is tried with the usual Redis where the other one cannot be had.
+  if (redisServer === undefined && kafkaVersion === undefined) return skip()
+  const { kafkaClasspath } = await ensureJars({ redis: false, ...(kafkaVersion && { kafkaVersion }) })
+  const programs = { kafkaClasspath, ...(redisServer && { redisServer }) }
   const source = createProcessSource(inject('testRun'), { programs })
   const stores = await Promise.all([source.startKafka(), source.startRedis()])
   onTestFinished(async () => {
@@ -50,8 +42,8 @@ async function startStores({ skip }: TestContext, programs: Partial<Programs> | 
   return stores
 }
 
-it.for(VERSIONS)('%s', async ([, fetchPrograms, expectedNotices], context) => {
-  const [ownKafka, ownRedis] = await startStores(context, await fetchPrograms())
+it.for(VERSIONS)('%s', async ([, kafkaVersion, findRedis, expectedNotices], context) => {
+  const [ownKafka, ownRedis] = await startStores(context, await findRedis(), kafkaVersion)
   const brokers = ownKafka.brokers
   const { store } = await createStoreWithTable({ kafkaBrokers: brokers, redisUrl: ownRedis.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
@@ -97,7 +89,7 @@ it.for(VERSIONS)('%s', async ([, fetchPrograms, expectedNotices], context) => {
 })
 
 it('a Redis before 6.2 is refused', async (context) => {
-  const [ownKafka, ownRedis] = await startStores(context, await redis(() => debianServer('bullseye', 'redis'))())
+  const [ownKafka, ownRedis] = await startStores(context, await debianServer('bullseye', 'redis'))
   const store = await createPlantStore({ kafkaBrokers: ownKafka.brokers, redisUrl: ownRedis.url })
   const refusal = /exit code 78.*Redis 6\.0\.\d+ is too old: use 6\.2 or newer/s
   await expect(store.startApi()).rejects.toThrow(refusal)

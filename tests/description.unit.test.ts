@@ -1,6 +1,5 @@
 import { bodyOf, ERRORS, type Failure, statusOf } from '@plant-store/api/src/http/errors.ts'
 import { PLANT_FIELDS } from '@plant-store/shared/plant/plant.ts'
-import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { defaultDescription, describedFiles } from '../local/describe.ts'
@@ -14,7 +13,6 @@ type Response = {
 type Operation = { description: string; responses: Record<string, Response>; [more: string]: unknown }
 
 const failures = Object.keys(ERRORS) as Failure[]
-let text: string
 let document: {
   info: { description: string }
   paths: Record<string, Record<string, Operation>>
@@ -24,8 +22,7 @@ let document: {
 let operations: [name: string, operation: Operation][]
 
 beforeAll(async () => {
-  text = await defaultDescription()
-  document = parse(text, { intAsBigInt: true })
+  document = parse(await defaultDescription(), { intAsBigInt: true })
   operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]): [string, Operation] => [`${method} ${path}`, operation]),
   )
@@ -37,10 +34,8 @@ describe('the description', () => {
       expect(written === text, `${path} does not match the code: run npm run describe`).toBe(true)
   })
 
-  it('is valid OpenAPI 3.1', async () => {
-    const validator = new Validator()
-    expect(await validator.validate(parse(text))).toEqual({ valid: true })
-    expect(validator.version).toBe('3.1')
+  // generated.contract has Spectral check that it is valid, without dangling references and unused components.
+  it('names its version, its licence and its security', () => {
     expect(document).toMatchObject({
       openapi: '3.1.0',
       info: { version: '1.0.0', license: { name: 'MIT' } },
@@ -48,16 +43,6 @@ describe('the description', () => {
       security: [{ bearer: [] }],
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     })
-  })
-
-  it('has no dangling reference and no unused component', () => {
-    const references = new Set(referencesIn(document))
-    for (const reference of references) expect(resolve(reference), reference).toBeDefined()
-    const { securitySchemes: _, ...components } = document.components
-    const parts = Object.entries(components).flatMap(([kind, named]) =>
-      Object.keys(named).map((name) => `#/components/${kind}/${name}`),
-    )
-    expect([...references].sort()).toEqual(parts.sort())
   })
 
   it('has the operation of the specification', () => {
@@ -138,11 +123,6 @@ describe('the table of failures in the description', () => {
     )
   })
 })
-
-function referencesIn(node: unknown): string[] {
-  if (typeof node !== 'object' || node === null) return []
-  return Object.entries(node).flatMap(([key, value]) => (key === '$ref' ? [value] : referencesIn(value)))
-}
 
 function resolve(reference: string): unknown {
   const path = reference.replace(/^#\//, '').split('/')

@@ -15,6 +15,20 @@ function crash(container: string): void {
   docker('run', '--rm', '--pid', 'host', '--user', 'root', ...kill)
 }
 
+/** Expects the services to run without privileges, and on a read-only file system. */
+function expectConfined(containers: readonly string[]): void {
+  const attempt = `
+    const { writeFileSync } = require('node:fs')
+    const codes = ['/plant-store/x', '/tmp/x', '/run/plant-store/x'].map((file) => {
+      try { writeFileSync(file, '') } catch ({ code }) { return code }
+    })
+    console.log(JSON.stringify({ uid: process.getuid(), codes }))`
+  for (const container of containers) {
+    const found = JSON.parse(docker('exec', container, 'node', '-e', attempt))
+    expect(found).toEqual({ uid: 1000, codes: ['EROFS', 'EROFS', 'EROFS'] })
+  }
+}
+
 describe.skipIf(inject('storeSource') !== 'docker')('docker compose up', () => {
   beforeAll(() => buildImage(), COMPOSE_MS)
 
@@ -45,28 +59,14 @@ describe.skipIf(inject('storeSource') !== 'docker')('docker compose up', () => {
     }
   })
 
-  it('creates and prints a token when none is given', async () => {
+  it('creates and prints a token when none is given, and confines the services', async () => {
     const store = await composeProject(FILES)
     await store.up()
+    expectConfined(['api', 'projector'].flatMap(store.containersOf))
     const token = /token {2}(\S+)/.exec(await store.run('logs', '--no-color', 'setup'))?.[1]
     const created = await createPlant(store.url, 1n, 'Monstera', { authorization: `Bearer ${token}` })
     expect(created.response?.status).toBe(200)
     expect(errorOf((await createPlant(store.url, 1n, 'Monstera')).response)).toBe(40101)
-  })
-
-  it('runs the services without privileges and on a read-only file system', async () => {
-    const store = await composeProject(FILES, { PLANT_STORE_TOKEN: TOKEN })
-    await store.up()
-    const attempt = `
-      const { writeFileSync } = require('node:fs')
-      const codes = ['/plant-store/x', '/tmp/x', '/run/plant-store/x'].map((file) => {
-        try { writeFileSync(file, '') } catch ({ code }) { return code }
-      })
-      console.log(JSON.stringify({ uid: process.getuid(), codes }))`
-    for (const container of ['api', 'projector'].flatMap(store.containersOf)) {
-      const found = JSON.parse(docker('exec', container, 'node', '-e', attempt))
-      expect(found).toEqual({ uid: 1000, codes: ['EROFS', 'EROFS', 'EROFS'] })
-    }
   })
 })
 

@@ -5,8 +5,9 @@ import { createImpatientKafka } from './impatient-kafka.ts'
 import { listen } from './listen.ts'
 
 /**
- * The fate of a request. The broker handles it, and its response is lost: with the connection, or without a word. Or
- * the network delays the request until the broker has responded to the next one of its kind.
+ * The fate of a request. The broker handles it, and its response is lost: with the connection, or without a word, as
+ * are all later ones of its connection. Or the network delays the request until the broker has responded to the next
+ * one of its kind.
  */
 export type Fate = 'loses the connection' | 'has no response' | 'arrives after its repetition'
 
@@ -47,6 +48,7 @@ export async function openKafkaProxy({ requestTimeoutMs = 1_000 } = {}) {
       const fate = spoiled.get(id)
       if (fate === 'loses the connection') client.destroy()
       if (fate !== undefined) return suffered.resolve()
+      if ([...spoiled.values()].includes('has no response')) return
       client.write(frame)
       if (apiKeys.get(id) !== late?.apiKey) return
       late?.deliver()

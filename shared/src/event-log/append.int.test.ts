@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { createCuttableKafka, createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { openKafkaProxy } from '../../../tests/support/kafka-proxy.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import { createTestTopic, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
@@ -14,6 +15,8 @@ import { checkTopic } from './topic.ts'
 
 const PARTITIONS = 3
 const NOBODY_LISTENS = 1
+/** The API key of a produce request. */
+const PRODUCE = 0
 
 async function openAppender({ kafka, topic }: TestTopic, topicId?: TopicId) {
   const appender = createAppender(kafka, topic, topicId)
@@ -97,12 +100,12 @@ describe('appending', () => {
 
   it('ends an attempt at its signal, and connects again for the next one', async () => {
     const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
-    const { kafka, cut } = createCuttableKafka(inject('kafkaBrokers'))
+    const { kafka, spoilNext } = await openKafkaProxy({ requestTimeoutMs: 5_000 })
     const appender = await openAppender({ ...topic, kafka })
     const leader = leaderOf(appender)
     const attempt = (signal?: AbortSignal) => appender.send(leader, 'healthy', batches(recordIn(0)), signal)
     const given = new AbortController()
-    const lost = cut()
+    const lost = spoilNext(PRODUCE, 'has no response')
     const sent = attempt(given.signal)
     await lost
     given.abort(new Error('the client has left'))

@@ -34,14 +34,15 @@ describe('creating and reading', () => {
     expect((await readPlant(api.url, 1n))?.body).toEqual(first?.body)
   })
 
-  it('leaves an absent tag out and keeps an empty one', async () => {
+  it('leaves an absent tag out, keeps an empty one, and finds the plant by its exact id', async () => {
     for (const [id, text] of [
-      [2n, '{"id":2,"name":""}'],
-      [3n, '{"id":3,"name":"x","tag":""}'],
+      [9223372036854775807n, '{"id":9223372036854775807,"name":""}'],
+      [-9007199254740993n, '{"id":-9007199254740993.0,"name":"x","tag":""}'],
     ] as const) {
       const { id: _, ...plant } = JSON.parse(text)
       expect((await post(text))?.body).toEqual(plant)
       expect((await readPlant(api.url, id))?.body).toEqual(plant)
+      expect((await readPlant(api.url, id ^ 1n))?.status).toBe(404)
     }
   })
 

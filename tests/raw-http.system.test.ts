@@ -16,7 +16,6 @@ const LIMITS = {
   LOG_LEVEL: 'debug',
 }
 const MAX_TEXT = 1_000
-const MAX_DEPTH = 32
 const MORE_THAN_MAX_HEADERS = 17_000
 const NO_LOG_REACHES = '0-999999'
 
@@ -31,7 +30,6 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 const text = (length: number) => 'x'.repeat(length)
 /** A read that waits until its deadline. */
 const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
-const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 function expectError(response: RawResponse | undefined, error: number, message?: RegExp): void {
   expect(response).toMatchObject({
@@ -67,7 +65,7 @@ describe.each([
   async function requestRaw(text: string, responses = 1): Promise<RawResponse[]> {
     const connection = openRaw(api.url)
     connection.write(text)
-    await vi.waitFor(() => expect(connection.responses().length).toBeGreaterThanOrEqual(responses), 10_000)
+    await eventually(() => expect(connection.responses().length).toBeGreaterThanOrEqual(responses))
     return connection.responses()
   }
 
@@ -191,25 +189,19 @@ describe.each([
     it.each<[string, string, string]>([
       ['as large a body', '{"id":80,"name":"n"}'.padEnd(2_000), '{"name":"n"}'],
       ['as long a name', `{"id":81,"name":"${text(MAX_TEXT)}"}`, `{"name":"${text(MAX_TEXT)}"}`],
-      ['as deep a body', `{"id":83,"name":"n","x":${nested(MAX_DEPTH - 1)}}`, '{"name":"n"}'],
     ])('%s as allowed', async (_what, body, plant) => {
       expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200, body: plant })
     })
 
-    it.each<[string, string, number, RegExp]>([
-      ['a name too long', `{"id":84,"name":"${text(MAX_TEXT + 1)}"}`, 40002, /name .*at most 1000 .*1001/],
-      ['a tag too long', `{"id":84,"name":"n","tag":"${text(MAX_TEXT + 1)}"}`, 40002, /tag .*at most 1000 .*1001/],
-      ['a body too deep', `{"id":84,"name":"n","x":${nested(MAX_DEPTH)}}`, 40001, /deeper than 32/],
-    ])('%s', async (_what, body, error, message) => {
-      expectError((await requestRaw(post(body)))[0], error, message)
+    it.each<[string, string, RegExp]>([
+      ['a name too long', `{"id":84,"name":"${text(MAX_TEXT + 1)}"}`, /name .*at most 1000 .*1001/],
+      ['a tag too long', `{"id":84,"name":"n","tag":"${text(MAX_TEXT + 1)}"}`, /tag .*at most 1000 .*1001/],
+    ])('%s', async (_what, body, message) => {
+      expectError((await requestRaw(post(body)))[0], 40002, message)
     })
   })
 
   describe('a body', () => {
-    it('that is no JSON: 40001, with the reason', async () => {
-      expectError((await requestRaw(post('{"id":1,"name":"\xff"}')))[0], 40001, /UTF-8/)
-    })
-
     it.each<[string, string, RegExp]>([
       ['null', 'null', /JSON object.*it is null/],
       ['a list', '[]', /it is an array/],
@@ -226,18 +218,6 @@ describe.each([
       ['a name that only a prototype has', '{"id":1,"__proto__":{"name":"n"}}', /name is missing/],
     ])('that is not a plant (%s): 40002, with the reason', async (_what, body, message) => {
       expectError((await requestRaw(post(body)))[0], 40002, message)
-    })
-
-    it.each<[string, string]>([
-      ['9223372036854775807', '9223372036854775807'],
-      ['-9007199254740993.0', '-9007199254740993'],
-    ])('may spell its id %s, and the plant is found as %s', async (spelling, id) => {
-      const body = `{"id":${spelling},"name":"n"}`
-      const { id: _, ...plant } = JSON.parse(body)
-      expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200 })
-      expect((await readPlant(api.url, BigInt(id)))?.body).toEqual(plant)
-      expectError((await requestRaw(post(body)))[0], 40003)
-      expect((await readPlant(api.url, BigInt(id) ^ 1n))?.status).toBe(404)
     })
 
     it.each<[string, string[], number]>([

@@ -1,65 +1,51 @@
+import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { connect as connectTls } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import type { Browser, Page } from 'playwright-core'
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { hasBrowser, openBrowser } from './support/browser.ts'
 import { readPlant } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { listen } from './support/listen.ts'
 import { type RunningApi, startApiAlone, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
-const WAIT = { timeout: 20_000, interval: 50 }
-
 const isPossible = hasBrowser('A page of another origin')
 
-describe('TLS in the process', () => {
-  let authority: ReturnType<typeof createTrustedAuthority>
-  beforeAll(() => {
-    authority = createTrustedAuthority()
-  })
-
-  async function startSecured(settings: Record<string, string> = {}) {
-    const folder = temporaryFolder()
-    const used = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') }
-    const use = (name: string) => {
-      const { cert, key } = authority.issue(name)
-      copyFileSync(key, used.key)
-      copyFileSync(cert, used.cert)
-    }
-    use('first')
-    const tls = { HTTP_TLS_CERT_FILE: used.cert, HTTP_TLS_KEY_FILE: used.key }
-    const { api } = await startApiAlone({ api: { ...tls, ...settings } })
-    return { api, use }
+it('a new certificate is taken without a restart, and who does not speak TLS gets no response', async () => {
+  const [authority, folder] = [createTrustedAuthority(), temporaryFolder()]
+  const used = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') }
+  const use = (name: string) => {
+    const { cert, key } = authority.issue(name)
+    copyFileSync(key, used.key)
+    copyFileSync(cert, used.cert)
   }
+  use('first')
+  const tls = { HTTP_TLS_CERT_FILE: used.cert, HTTP_TLS_KEY_FILE: used.key }
+  const { api } = await startApiAlone({ api: { ...tls, HEADERS_TIMEOUT_MS: '1000', CONNECTIONS_MAX: '1' } })
+  expect(await certificateOf(api)).toBe('first')
+  use('second')
+  await eventually(async () => expect(await certificateOf(api)).toBe('second'))
+  expect(await (await fetch(`${api.opsUrl}/metrics`)).text()).toMatch(/^plant_store_http_certificate_expiry\S+ \d+/m)
 
-  it('a new certificate is taken without a restart', async () => {
-    const { api, use } = await startSecured()
-    expect(await certificateOf(api)).toBe('first')
-    use('second')
-    await vi.waitFor(async () => expect(await certificateOf(api)).toBe('second'), WAIT)
-    expect(await (await fetch(`${api.opsUrl}/metrics`)).text()).toMatch(/^plant_store_http_certificate_expiry\S+ \d+/m)
-  })
-
-  it('who does not speak TLS is disconnected without a response', async () => {
-    const { api } = await startSecured({ HEADERS_TIMEOUT_MS: '1000', CONNECTIONS_MAX: '1' })
-    const plainUrl = api.url.replace('https:', 'http:')
-    const plain = openRaw(plainUrl)
-    plain.write('GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n')
-    await plain.closed
-    const silent = openRaw(plainUrl)
-    await silent.closed
-    expect([plain.received(), silent.received()]).toEqual(['', ''])
-    // Both are gone: there is room for one connection.
-    await vi.waitFor(async () => expect((await readPlant(api.url, 1n))?.status).toBe(404), WAIT)
-  })
+  const plainUrl = api.url.replace('https:', 'http:')
+  const plain = openRaw(plainUrl)
+  plain.write('GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n')
+  await plain.closed
+  const silent = openRaw(plainUrl)
+  await silent.closed
+  expect([plain.received(), silent.received()]).toEqual(['', ''])
+  // Both are gone: there is room for one connection.
+  await eventually(async () => expect((await readPlant(api.url, 1n))?.status).toBe(404))
 })
 
-describe('a page of another origin', () => {
-  it.runIf(isPossible)('creates and reads plants, retries, and reads failures; other pages cannot', async () => {
+it.runIf(isPossible)(
+  'a page of another origin creates and reads plants, retries, and reads failures; other pages cannot',
+  async () => {
     const [allowed, other] = [await servePage(), await servePage()]
     const { api } = await startApiAlone({ api: { CORS_ORIGINS: allowed } })
     const browser = await openBrowser()
@@ -85,20 +71,17 @@ describe('a page of another origin', () => {
     const stranger = await openPage(browser, other)
     expect(await request(stranger, api, { ...create, body: '{"id":3,"name":"n"}' })).toBe('failed')
     expect((await readPlant(api.url, 3n))?.status).toBe(404)
-  })
-})
+  },
+)
 
 /** The name of the certificate that a new connection gets. */
-function certificateOf(api: RunningApi): Promise<string | undefined> {
-  const { port } = new URL(api.url)
-  return new Promise((resolve, reject) => {
-    const socket = connectTls({ port: Number(port), host: '127.0.0.1' }, () => {
-      const { CN } = socket.getPeerCertificate().subject
-      socket.destroy()
-      resolve(typeof CN === 'string' ? CN : CN?.[0])
-    })
-    socket.on('error', reject)
-  })
+async function certificateOf(api: RunningApi): Promise<unknown> {
+  const { socket, closed } = openRaw(api.url)
+  await once(socket, 'secureConnect')
+  const { CN } = (socket as TLSSocket).getPeerCertificate().subject
+  socket.destroy()
+  await closed
+  return CN
 }
 
 /** Serves an empty page; returns its origin. */

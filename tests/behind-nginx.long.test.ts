@@ -5,12 +5,13 @@ import { Agent } from 'node:https'
 import { join } from 'node:path'
 import { allPartitions, offsetOf } from '@plant-store/shared/plant/position.ts'
 import { formatToken } from '@plant-store/shared/protocol/consistency-token.ts'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../local/processes/port.ts'
 import { startProcess } from '../local/processes/process.ts'
 import { send } from './support/client.ts'
 import { findPrograms } from './support/debian-package.ts'
 import { startPatientCreates } from './support/endless-creates.ts'
+import { eventually } from './support/eventually.ts'
 import { listen } from './support/listen.ts'
 import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, type RunningApi } from './support/plant-store.ts'
@@ -51,7 +52,7 @@ it.runIf(programs !== undefined)(
       const started = await start(port)
       apis[n] = started
       // nginx uses it again, so the other one may end.
-      await vi.waitFor(async () => expect(await createsOf(started)).toBeGreaterThan(0), { timeout: 10_000 })
+      await eventually(async () => expect(await createsOf(started)).toBeGreaterThan(0))
     }
     const creates = await load.stop()
     expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
@@ -114,6 +115,6 @@ async function startNginx(ports: number[]): Promise<string> {
   })
   onTestFinished(async () => void (await running.stop({ graceMs: 1_000 })))
   const url = `https://127.0.0.1:${port}`
-  await vi.waitFor(async () => expect(await send(`${url}/nothing`, {})).toBeDefined(), { timeout: 10_000 })
+  await eventually(async () => expect(await send(`${url}/nothing`, {})).toBeDefined())
   return url
 }

@@ -1,7 +1,8 @@
 import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { createPlant, errorOf, idsFrom, onConnections, readPlant } from './support/client.ts'
 import { appendUndecodable, keepCompression } from './support/compressed-records.ts'
+import { eventually } from './support/eventually.ts'
 import { createPlantStore } from './support/plant-store.ts'
 import { untilNotice, untilNotReady, untilReady } from './support/readiness.ts'
 
@@ -30,10 +31,10 @@ it('a batch that cannot be decoded stops only its partition, and each program na
   for (const { id } of others) expect((await readPlant(second.url, id))?.status).toBe(200)
 
   // A projector commits what it waits for.
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const problem = /^1 problem.*\n! partition 2 cannot be read from offset \d+ on: the batch there is damaged/
     expect(await store.plantctl('status')).toMatchObject({ code: 3, stdout: expect.stringMatching(problem) })
-  }, 30_000)
+  })
   for (const command of ['export', 'rebuild', 'events']) {
     const { code, stderr } = await store.plantctl(command)
     expect([command, code, stderr.trimEnd().split('\n').at(-1)]).toEqual([command, 1, expect.stringMatching(reason)])

@@ -10,12 +10,13 @@ import {
 } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { reapplyParked } from '../plantctl/src/commands/parked/parked-records.ts'
 import { openLateRows } from '../plantctl/src/commands/parked-reapply.ts'
 import { rebuildStore } from '../plantctl/src/rebuild/open-rebuild.ts'
 import { logReader } from '../plantctl/src/store/read-log.ts'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { followTable, WITH_TABLE } from './support/plants-table.ts'
@@ -118,7 +119,7 @@ async function reapplyAsNewer(store: PlantStore): Promise<void> {
   expect(result).toMatchObject({ looked: 151, placed: 151, needRebuild: [] })
   // Records after the latest row are left to the projectors.
   const newer = await readTruth(store, newerReader(store))
-  await vi.waitFor(() => expect(table.missing(newer)).toEqual([]), { timeout: 30_000 })
+  await eventually(() => expect(table.missing(newer)).toEqual([]))
   expect(table.wrong(newer)).toEqual([])
 }
 

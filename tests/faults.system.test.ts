@@ -2,9 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LOG } from '@plant-store/shared/event-log/topic.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { type Create, createPlant, errorOf, idsFrom, readPlant } from './support/client.ts'
 import { startCreates } from './support/endless-creates.ts'
+import { eventually } from './support/eventually.ts'
 import { openTransactional } from './support/other-producers.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore, startPlantStore } from './support/plant-store.ts'
@@ -12,8 +13,6 @@ import { untilNotice, untilReady } from './support/readiness.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { setTopicConfig } from './support/topic.ts'
 import { expectTruth } from './support/truth.ts'
-
-const RECOVERY_MS = 60_000
 
 it('kill -9 of an api under load: every 200 it sent is in the log', async () => {
   const { store, api } = await startPlantStore()
@@ -91,5 +90,5 @@ it('an open transaction of another producer holds back its partition only', asyn
   expect(new Set(held.map(({ response }) => errorOf(response)))).toEqual(new Set([50302]))
   await transaction.commit()
   const [first] = held as [Create, ...Create[]]
-  await vi.waitFor(async () => expect((await readPlant(api.url, first.id))?.status).toBe(200), { timeout: RECOVERY_MS })
+  await eventually(async () => expect((await readPlant(api.url, first.id))?.status).toBe(200))
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createPlant, errorOf, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { scrape, sumOf } from './support/metrics-text.ts'
@@ -17,7 +17,6 @@ import {
 import { openRaw } from './support/raw-connection.ts'
 import { readRawRecords } from './support/raw-records.ts'
 
-const WAIT_MS = 60_000
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const json = { 'content-type': 'application/json' }
 
@@ -40,10 +39,10 @@ async function growthOf(service: RunningService, task: () => Promise<unknown>) {
   await task()
   return {
     untilGrown: (name: string, labels: Record<string, string>, by: number) =>
-      vi.waitFor(async () => {
+      eventually(async () => {
         const grown = (sumOf(await scrape(service), name, labels) ?? 0) - (sumOf(before, name, labels) ?? 0)
         expect([name, labels, grown]).toEqual([name, labels, by])
-      }, WAIT_MS),
+      }),
   }
 }
 
@@ -169,13 +168,13 @@ describe('the metrics', () => {
     })
     await untilGrown('plant_store_append_records_sum', {}, 20)
     await untilGrown('plant_store_verdict_wait_seconds_count', {}, 20)
-    const metrics = await vi.waitFor(async () => {
+    const metrics = await eventually(async () => {
       const found = await scrape(api)
       // The tail may deliver the record before the append is acknowledged.
       const appends = sumOf(found, 'plant_store_append_records_count') as number
       expect(sumOf(found, 'plant_store_append_duration_seconds_count')).toBe(appends)
       return found
-    }, WAIT_MS)
+    })
     expect(sumOf(metrics, 'plant_store_append_duration_seconds_sum')).toBeGreaterThan(0)
     expect(sumOf(metrics, 'plant_store_verdict_wait_seconds_sum')).toBeGreaterThan(0)
     expect(sumOf(metrics, 'plant_store_window_claims')).toBeGreaterThanOrEqual(20)
@@ -196,24 +195,24 @@ describe('the metrics', () => {
         sumOf(metrics, 'plant_store_read_model_lag_records'),
       ] as [number, number]
     }
-    await vi.waitFor(async () => expect(await gapsAndLag()).toEqual([0, 0]), WAIT_MS)
+    await eventually(async () => expect(await gapsAndLag()).toEqual([0, 0]))
     process.kill(projector.pid, 'SIGSTOP')
     const redis = openRedis()
     await redis.del(await redis.keys(`{${store.topic}:*`))
-    await vi.waitFor(async () => expect(await gapsAndLag()).toEqual([0, expect.toSatisfy((lag) => lag > 20)]), WAIT_MS)
+    await eventually(async () => expect(await gapsAndLag()).toEqual([0, expect.toSatisfy((lag) => lag > 20)]))
     process.kill(projector.pid, 'SIGCONT')
-    await vi.waitFor(async () => expect(await gapsAndLag()).toEqual([0, 0]), WAIT_MS)
+    await eventually(async () => expect(await gapsAndLag()).toEqual([0, 0]))
     // The projector found another checkpoint than its own.
     expect(await untilProjected()).toBe(0)
   })
 })
 
 async function untilProjected(): Promise<number | undefined> {
-  return vi.waitFor(async () => {
+  return eventually(async () => {
     const lag = sumOf(await scrape(projector), 'plant_store_projector_lag_records')
     expect(lag).toBe(0)
     return lag
-  }, WAIT_MS)
+  })
 }
 
 describe('the id of a request', () => {
@@ -262,12 +261,12 @@ describe('the log', () => {
     })
     // The projector logs the same position.
     const [partition, offset] = position.split('-').map(Number) as [number, number]
-    await vi.waitFor(() => {
+    await eventually(() => {
       const applied = logOf(projector).filter(({ msg }) => msg === 'applied')
       const isIn = (line: Record<string, unknown>) =>
         line.partition === partition && Number(line.from) < offset && offset <= Number(line.to)
       expect(applied.filter(isIn)).toHaveLength(1)
-    }, WAIT_MS)
+    })
   })
 
   it('never contains tokens, keys or plants', async () => {

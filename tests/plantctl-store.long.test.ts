@@ -1,13 +1,13 @@
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { eventually } from './support/eventually.ts'
 import { newEvent } from './support/new-events.ts'
 import { openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { failing, printing, runPlantctl, startPlantctl } from './support/plantctl.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
-const WAIT_MS = 30_000
 const PLANTS = 300
 /** Kind, event id, offset and a name of 7 characters; Redis keeps small hashes densely. */
 const ENTRY_BYTES_MIN = 30
@@ -84,7 +84,7 @@ describe('plantctl status', () => {
 
   it('repeats with --watch until it is interrupted', async () => {
     const watch = startPlantctl(['status', '--watch', '--json'], store.environment)
-    await vi.waitFor(() => expect(watch.stdout().split('\n').length).toBeGreaterThan(2), WAIT_MS)
+    await eventually(() => expect(watch.stdout().split('\n').length).toBeGreaterThan(2))
     watch.kill('SIGINT')
     const { code, stdout } = await watch.ended
     expect(code).toBe(130)
@@ -182,7 +182,7 @@ describe('plantctl rebuild', () => {
     const redis = openRedis()
     const slow = startPlantctl(['rebuild', '--throttle', '20'], store.environment)
     const isFilling = async () => expect(await redis.keys(`{${store.topic}:*}:filling`)).not.toEqual([])
-    await vi.waitFor(isFilling, WAIT_MS)
+    await eventually(isFilling)
     slow.kill('SIGINT')
     const { code, stdout, stderr } = await slow.ended
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
@@ -216,23 +216,18 @@ it('events --follow prints new records with their rulings', async () => {
       .map((line) => JSON.parse(line))
   // It starts at the end of the log: its first record shows that it is following.
   let id = 10_000n
-  await vi.waitFor(
-    async () => {
-      await append([event(id++)])
-      expect(shown().length).toBeGreaterThan(0)
-    },
-    { timeout: WAIT_MS, interval: 200 },
-  )
+  await eventually(async () => {
+    await append([event(id++)])
+    expect(shown().length).toBeGreaterThan(0)
+  })
   const last = id++
   await append([event(last), event(last)])
-  await vi.waitFor(
-    () =>
-      expect(
-        shown()
-          .filter((one) => one.id === String(last))
-          .map(({ is }) => is),
-      ).toEqual(['created', 'void']),
-    WAIT_MS,
+  await eventually(() =>
+    expect(
+      shown()
+        .filter((one) => one.id === String(last))
+        .map(({ is }) => is),
+    ).toEqual(['created', 'void']),
   )
   following.kill('SIGTERM')
   expect((await following.ended).code).toBe(130)

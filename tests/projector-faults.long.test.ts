@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import type { Message } from 'kafkajs'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { type Create, createPlant, idsFrom, readPlant } from './support/client.ts'
 import { corpus, messageOf } from './support/corpus.ts'
 import { startCreates } from './support/endless-creates.ts'
+import { eventually } from './support/eventually.ts'
 import { scrape, sumOf } from './support/metrics-text.ts'
 import { newEvent } from './support/new-events.ts'
 import { openProducer, openTransactional } from './support/other-producers.ts'
@@ -12,8 +13,6 @@ import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis, type RunningService, startPlantStore } from './support/plant-store.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
 import { expectTruth } from './support/truth.ts'
-
-const WAIT = { timeout: 60_000, interval: 20 }
 
 /** Ids from here on are no one else's. */
 const UNTAKEN = 9_000_000n
@@ -23,7 +22,7 @@ const notCreated = (creates: readonly Create[]) => creates.filter(({ response })
 const metricOf = async (service: RunningService, name: string) => sumOf(await scrape(service), name)
 
 const untilItHas = (projector: RunningService, partitions: number) =>
-  vi.waitFor(async () => expect(await metricOf(projector, 'plant_store_projector_partitions')).toBe(partitions), WAIT)
+  eventually(async () => expect(await metricOf(projector, 'plant_store_projector_partitions')).toBe(partitions))
 
 /** States in which Redis responds and rejects writes: reason, start and end. */
 const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => Promise<unknown>][] = [
@@ -38,7 +37,7 @@ const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => P
       await redis.config('SET', 'save', '3600 1')
       await redis.bgsave()
       const persistence = () => redis.info('persistence')
-      await vi.waitFor(async () => expect(await persistence()).toMatch(/last_bgsave_status:err/), WAIT)
+      await eventually(async () => expect(await persistence()).toMatch(/last_bgsave_status:err/))
     },
     (redis) => redis.config('SET', 'save', ''),
   ],

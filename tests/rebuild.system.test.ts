@@ -1,5 +1,6 @@
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
+import { eventually } from './support/eventually.ts'
 import { DEADLINES } from './support/loaded-store.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
@@ -7,8 +8,6 @@ import { outputOf } from './support/plantctl.ts'
 import { startSteadyLoad } from './support/steady-load.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
-
-const WAIT_MS = 60_000
 
 it('a rebuild under full load causes no failed or wrong response, and serves the fold of the log', async () => {
   const store = await createPlantStore()
@@ -20,13 +19,13 @@ it('a rebuild under full load causes no failed or wrong response, and serves the
   ])
   const before = await generationsOf(store)
   const load = startSteadyLoad([first.url, second.url])
-  await vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(500), WAIT_MS)
+  await eventually(() => expect(load.done.creates).toBeGreaterThan(500))
   const createsBefore = load.done.creates
   await outputOf(store.plantctl('rebuild'))
   const during = load.done.creates - createsBefore
   await outputOf(store.plantctl('verify'))
   const { done } = load
-  await vi.waitFor(() => expect(Math.min(done.lists, done.absences, done.duplicates)).toBeGreaterThan(0), WAIT_MS)
+  await eventually(() => expect(Math.min(done.lists, done.absences, done.duplicates)).toBeGreaterThan(0))
   await load.stop()
 
   expect(load.wrong).toEqual([])

@@ -1,6 +1,7 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { dashboardJson } from '../../deploy/observability/dashboard.ts'
 import { readPlant } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { complaintsAbout, findPrometheus, type Programs } from './prometheus.ts'
 import { RANGE, startWatchedStore } from './watched-store.ts'
 
@@ -8,7 +9,6 @@ type Panel = { title: string; targets?: { expr: string; legendFormat: string }[]
 
 /** Its default metrics are gauges with names like those of counters. */
 const OF_PROM_CLIENT = /^(nodejs|process)_/
-const WAIT = { timeout: 60_000, interval: 100 }
 
 const programs = await findPrometheus()
 
@@ -28,11 +28,11 @@ it.runIf(programs !== undefined)(
     // Rows are among the panels, without queries.
     for (const { title, targets = [] } of JSON.parse(dashboardJson()).panels as Panel[])
       for (const { expr, legendFormat } of targets)
-        await vi.waitFor(async () => {
+        await eventually(async () => {
           const values = await prometheus.values(expr.replaceAll('$__rate_interval', RANGE))
           expect(values.filter(Number.isFinite), expr).not.toEqual([])
           figures.push(`| ${title} | ${legendFormat} | ${values.map((value) => value.toPrecision(3)).join(' ')} |`)
-        }, WAIT)
+        })
     expect(figures).not.toEqual([])
     console.log(figures.join('\n'))
   },

@@ -1,5 +1,6 @@
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { createPlant, untilStopped } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { createPlantStore, type Environment } from '../support/plant-store.ts'
 import { WITH_TABLE } from '../support/plants-table.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -15,7 +16,6 @@ const QUICK_RULES = RULES.replaceAll(/\[(?:5m|1h)\]/g, `[${RANGE}]`)
   .replaceAll(/for: \d+[ms]/g, 'for: 1s')
 /** Some hundred creates a second on a quiet machine: the cores are left to other tests. */
 const CONNECTIONS = 4
-const WAIT = { timeout: 60_000, interval: 100 }
 const STOP_GRACE_MS = 5_000
 
 /** A store under load, and a Prometheus that watches it and sees nothing wrong; both end with the test. */
@@ -32,20 +32,20 @@ export async function startWatchedStore(
   onTestFinished(() => prometheus.running.stop({ graceMs: STOP_GRACE_MS }).then(() => undefined))
 
   untilStopped(CONNECTIONS, (id) => createPlant(api.url, id, `plant ${id}`))
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect(await prometheus.values('plant_store:creates:rate5m > 1')).toHaveLength(1)
     expect(await prometheus.values('count(plant_store_build_info)')).toEqual([2])
     // Until it has seen both services and the projector has its partitions, some alerts fire.
     expect(await prometheus.firing()).toEqual([])
-  }, WAIT)
+  })
   return {
     ...{ store, table, api, projector, prometheus },
 
     /** Resolves when these alerts fire, and perhaps others. */
     untilFiring: (...alerts: string[]) =>
-      vi.waitFor(async () => expect(await prometheus.firing()).toEqual(expect.arrayContaining(alerts)), WAIT),
+      eventually(async () => expect(await prometheus.firing()).toEqual(expect.arrayContaining(alerts))),
 
     /** Resolves when exactly these alerts fire. */
-    untilOnly: (...alerts: string[]) => vi.waitFor(async () => expect(await prometheus.firing()).toEqual(alerts), WAIT),
+    untilOnly: (...alerts: string[]) => eventually(async () => expect(await prometheus.firing()).toEqual(alerts)),
   }
 }

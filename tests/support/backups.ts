@@ -3,15 +3,14 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
+import { eventually } from './eventually.ts'
 import type { TestTopic } from './topic.ts'
-
-const FORGOTTEN_WITHIN_MS = 20_000
 
 /** Deletes a topic. Resolves when the broker has forgotten it. */
 export async function deleteTopic({ kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>): Promise<void> {
   await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic] }))
-  await vi.waitFor(async () => expect(await readConfiguration(kafka, topic)).toBeUndefined(), FORGOTTEN_WITHIN_MS)
+  await eventually(async () => expect(await readConfiguration(kafka, topic)).toBeUndefined())
 }
 
 /** All lines of a backup by partition, its ends, groups and settings. */

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { type Create, createPlant, untilStopped } from './client.ts'
+import { eventually } from './eventually.ts'
 
 const CONNECTIONS = 16
 /** Few, to leave CPU time for the processes that restart meanwhile. */
 const PATIENT_CONNECTIONS = 4
 const PATIENCE_MS = 60_000
-const WAIT = { timeout: 60_000, interval: 5 }
 
 /** Creates plants of new ids, from 0 on, on these apis in turn, until it is stopped. */
 export const startCreates = (...urls: readonly string[]) =>
@@ -42,7 +42,7 @@ function startLoad(connections: number, createOne: (id: bigint, connection: numb
     /** Resolves when `count` more creates got a 200. */
     async untilMore(count: number): Promise<void> {
       const goal = created + count
-      await vi.waitFor(() => expect(created).toBeGreaterThanOrEqual(goal), WAIT)
+      await eventually(() => expect(created).toBeGreaterThanOrEqual(goal))
     },
 
     /** Resolves with all creates when the last one has its response. */

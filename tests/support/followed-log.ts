@@ -5,11 +5,10 @@ import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-cr
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { eventually } from './eventually.ts'
 import { quietLog } from './quiet-log.ts'
 import type { TestTopic } from './topic.ts'
-
-const WAIT_MS = 60_000
 
 /** One call of `onRecords`. */
 export type Delivered = { partition: Partition; records: LogRecord[]; next: Checkpoint; from: Checkpoint }
@@ -69,9 +68,9 @@ export function openFollowedLog(
     delivered.flatMap((call) => (call.partition === partition ? call.records.map(({ offset }) => offset) : []))
   async function untilAtEnd(): Promise<void> {
     // A broker that is back does not lead its partitions at once.
-    const { ends } = await vi.waitFor(() => checkTopic(topic.kafka, topic), WAIT_MS)
+    const { ends } = await eventually(() => checkTopic(topic.kafka, topic))
     const reached = () => ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? BEFORE_LOG).offset + 1)
-    await vi.waitFor(() => expect(reached()).toEqual(ends), WAIT_MS)
+    await eventually(() => expect(reached()).toEqual(ends))
   }
   return { follower, delivered, checkpoints, halts, offsetsOf, untilAtEnd }
 }

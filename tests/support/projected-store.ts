@@ -4,12 +4,11 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, onTestFinished, vi } from 'vitest'
+import { expect, inject, onTestFinished } from 'vitest'
+import { eventually } from './eventually.ts'
 import { followOptions } from './followed-log.ts'
 import { openReadModel } from './opened-read-model.ts'
 import { createTestTopic, type TestTopic } from './topic.ts'
-
-const WAIT_MS = 30_000
 
 /** A separate log unless one is given, its read model and projectors in this process, until the test ends. */
 export async function openProjectedStore(partitions: number, given?: TestTopic) {
@@ -41,10 +40,10 @@ export async function openProjectedStore(partitions: number, given?: TestTopic) 
     /** Waits until the read model has all of the log. */
     async untilProjected(): Promise<void> {
       // A broker that is back does not lead its partitions at once.
-      const expected = await vi.waitFor(ends, WAIT_MS)
-      await vi.waitFor(async () => {
+      const expected = await eventually(ends)
+      await eventually(async () => {
         expect((await metas()).map(({ checkpoint }) => checkpoint.offset + 1)).toEqual(expected)
-      }, WAIT_MS)
+      })
     },
   }
 }

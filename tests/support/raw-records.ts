@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { checkTopic, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
 import type { KafkaMessage } from 'kafkajs'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { eventually } from './eventually.ts'
 import type { TestTopic } from './topic.ts'
-
-const WAIT_MS = 60_000
 
 /** All records that a topic holds now, with their headers, in no particular order. */
 export async function readRawRecords(
@@ -15,7 +14,7 @@ export async function readRawRecords(
   const found = new Map<string, KafkaMessage>()
   await readOn({ kafka, topic }, (partition, message) => void found.set(`${partition}-${message.offset}`, message))
   const count = ends.reduce((sum, end) => sum + Number(end), 0)
-  await vi.waitFor(() => expect(found.size).toBeGreaterThanOrEqual(count), WAIT_MS)
+  await eventually(() => expect(found.size).toBeGreaterThanOrEqual(count))
   return [...found.values()]
 }
 

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
+import { eventually } from './eventually.ts'
 import { readyz } from './is-ready.ts'
 import type { RunningService } from './plant-store.ts'
-
-const WAIT = { timeout: 60_000, interval: 20 }
 
 type Readyz = { ready: boolean; reasons: string[]; notices: string[] }
 
@@ -15,25 +14,25 @@ async function stateOf({ opsUrl }: RunningService): Promise<Omit<Readyz, 'ready'
 }
 
 /** Waits until a service is not ready for this reason; returns all its reasons of that moment. */
-export function untilNotReady(service: RunningService, reason: RegExp, wait = WAIT): Promise<string[]> {
-  return vi.waitFor(async () => {
+export function untilNotReady(service: RunningService, reason: RegExp): Promise<string[]> {
+  return eventually(async () => {
     const { reasons } = await stateOf(service)
     expect(reasons.join('\n')).toMatch(reason)
     return reasons
-  }, wait)
+  })
 }
 
 /** Waits until a service has this notice. */
 export async function untilNotice(service: RunningService, notice: RegExp): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await stateOf(service)).notices).toEqual([expect.stringMatching(notice)])
-  }, WAIT)
+  })
 }
 
 export async function untilReady(...services: RunningService[]): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     for (const service of services) expect((await stateOf(service)).reasons).toEqual([])
-  }, WAIT)
+  })
 }
 
 /** Waits until a service has exited with code 78, and expects this reason as its last log line. */

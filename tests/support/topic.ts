@@ -10,7 +10,8 @@ import {
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Kafka } from 'kafkajs'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
+import { eventually } from './eventually.ts'
 import { quietLog } from './quiet-log.ts'
 
 /** With these settings Kafka compacts a topic soon. */
@@ -61,9 +62,8 @@ export async function appendTo(
 export async function setTopicConfig({ kafka, topic }: TestTopic, config: Record<string, string>): Promise<void> {
   await setConfiguration(kafka, topic, new Map(Object.entries(config)))
   // The controller confirms the change, and the broker applies it some time later.
-  await vi.waitFor(
-    async () => expect(Object.fromEntries((await readConfiguration(kafka, topic)) ?? [])).toEqual(config),
-    KNOWN_WITHIN_MS,
+  await eventually(async () =>
+    expect(Object.fromEntries((await readConfiguration(kafka, topic)) ?? [])).toEqual(config),
   )
 }
 
@@ -71,9 +71,9 @@ export async function setTopicConfig({ kafka, topic }: TestTopic, config: Record
 export async function setPartitions({ kafka, topic }: TestTopic, count: number): Promise<void> {
   await withAdmin(kafka, async (admin) => {
     await admin.createPartitions({ topicPartitions: [{ topic, count }] })
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
       expect(topics[0]?.partitions).toHaveLength(count)
-    }, KNOWN_WITHIN_MS)
+    })
   })
 }

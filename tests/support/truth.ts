@@ -4,14 +4,14 @@ import { type Claim, recordReader } from '@plant-store/shared/plant/plant-create
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { type Create, errorOf } from './client.ts'
+import { eventually } from './eventually.ts'
 import { openFollowedLog } from './followed-log.ts'
 import type { PlantStore } from './plant-store.ts'
 import type { TestTopic } from './topic.ts'
 
 const DUPLICATE_ID = 40003
-const WAIT_MS = 60_000
 
 export type Truth = { records: number; states: PartitionState[]; winner(id: bigint): Claim | undefined }
 
@@ -53,10 +53,7 @@ export async function expectTruth(store: PlantStore, creates: readonly Create[])
 export async function expectReadModelToEqual({ states }: Truth, store: PlantStore): Promise<void> {
   for (const partition of allPartitions(store.partitions)) {
     const { checkpoint, plants, voids, parked } = states[partition] as PartitionState
-    await vi.waitFor(async () => expect(await store.readModel.meta(partition)).toMatchObject({ checkpoint }), {
-      timeout: WAIT_MS,
-      interval: 100,
-    })
+    await eventually(async () => expect(await store.readModel.meta(partition)).toMatchObject({ checkpoint }))
     expect(await store.readModel.meta(partition)).toMatchObject({
       plants: plants.size,
       voids,

@@ -1,15 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { DYING_BATCH, IN_FILE, longLog } from '../../../../tests/support/claim-file-log.ts'
-import { logs } from '../../../../tests/support/generated-logs.ts'
+import { describe, expect, it } from 'vitest'
+import { type LogBatch, logs } from '../../../../tests/support/generated-logs.ts'
 import { expectSameAsModel, firstOffsets, jumps } from '../../../../tests/support/modelled-claims.ts'
-import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
+import { batchOf, claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
 import { offsetOf, type Partition } from '../../plant/position.ts'
@@ -17,7 +13,10 @@ import { BEFORE_LOG, checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { explain, inFile } from './in-file.ts'
 
-const PROCESS = fileURLToPath(new URL('../../../../tests/support/claim-file-process.ts', import.meta.url))
+const IN_FILE = { topic: 'plants', partitions: 2 }
+/** The batch in which a process is killed. */
+const LAST_BATCH = 5
+const BATCH_RECORDS = 10_000
 const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]
 const RECORDS: LogRecord[] = [claimAt(0, 1n), claimAt(1, 2n), claimAt(2, 1n), claimAt(3, -(2n ** 63n))]
 const NEXT = checkpointAt(offsetOf(3), RECORDS)
@@ -36,15 +35,40 @@ async function filled(): Promise<string> {
   return path
 }
 
-/** Another process that uses a file; it ends with the test. */
-function startProcess(path: string, mode: 'hold' | 'die') {
-  const child = spawn(process.execPath, [PROCESS, path, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const exited = once(child, 'exit')
-  onTestFinished(async () => {
-    child.kill('SIGKILL')
-    await exited
+/** A log of two partitions in turn; every third claim repeats an earlier id. */
+function longLog(): (LogBatch & { partition: Partition })[] {
+  return Array.from({ length: 8 }, (_, batch) => {
+    const first = Math.floor(batch / 2) * BATCH_RECORDS
+    const ids = Array.from({ length: BATCH_RECORDS }, (_, n) => {
+      const id = (first + n) % 3 === 2 ? (first + n) >> 1 : first + n
+      return BigInt.asIntN(64, BigInt(id) * 0x9e37_79b9_7f4a_7c15n)
+    })
+    return { partition: (batch % 2) as Partition, ...batchOf(first, ids) }
   })
-  return { child, exited }
+}
+
+/** What a process leaves that is killed in a transaction, when it has nine tenths of its records. */
+async function leftByKilled(): Promise<string> {
+  const [path, left] = [newPath(), newPath()]
+  const claims = await open(path)
+  for (const [batch, { partition, records, next }] of longLog()
+    .slice(0, LAST_BATCH + 1)
+    .entries()) {
+    const last = batch === LAST_BATCH ? BATCH_RECORDS * 0.9 : -1
+    const taken = records.map((record, n): LogRecord => {
+      if (n !== last) return record
+      return {
+        ...record,
+        get claim() {
+          cpSync(dirname(path), dirname(left), { recursive: true })
+          return record.claim as never
+        },
+      }
+    })
+    await claims.firstAmong(partition, taken, next)
+  }
+  await claims.close()
+  return left
 }
 
 async function expectRefused(opening: Promise<unknown>, message: RegExp): Promise<void> {
@@ -79,17 +103,14 @@ describe('first claims in a file', () => {
   })
 
   it('continue after a process was killed in the middle of a transaction', async () => {
-    const path = newPath()
-    const { exited } = startProcess(path, 'die')
-    expect(await exited).toEqual([null, 'SIGKILL'])
-    const log = longLog()
+    const [path, log] = [await leftByKilled(), longLog()]
     const claims = await open(path)
     // The batches before the interrupted one are stored, and nothing of the interrupted one.
-    expect(await claims.checkpointOf(P)).toEqual(log[DYING_BATCH - 1]?.next)
-    expect(await claims.checkpointOf(OTHER)).toEqual(log[DYING_BATCH - 2]?.next)
+    expect(await claims.checkpointOf(P)).toEqual(log[LAST_BATCH - 1]?.next)
+    expect(await claims.checkpointOf(OTHER)).toEqual(log[LAST_BATCH - 2]?.next)
     await claims.close()
     const taken = [P, OTHER].map((partition) =>
-      firstOffsets(log.slice(0, DYING_BATCH).filter((batch) => batch.partition === partition)),
+      firstOffsets(log.slice(0, LAST_BATCH).filter((batch) => batch.partition === partition)),
     )
     const database = new DatabaseSync(path, { readOnly: true })
     const counted = database.prepare('SELECT count(*) AS claims FROM claims GROUP BY partition').all()
@@ -106,8 +127,7 @@ describe('first claims in a file', () => {
   })
 
   it('start empty when the file is lost but the write-ahead log of a killed process is not', async () => {
-    const path = newPath()
-    await startProcess(path, 'die').exited
+    const path = await leftByKilled()
     expect(existsSync(`${path}-wal`)).toBe(true)
     rmSync(path)
     const claims = await open(path)
@@ -120,13 +140,11 @@ describe('first claims in a file', () => {
     await claims.close()
   })
 
-  it('are rejected while another process uses the file, but not after it was killed', async () => {
+  it('are rejected while the file is in use, but not afterwards', async () => {
     const path = await filled()
-    const { child, exited } = startProcess(path, 'hold')
-    await once(child.stdout, 'data')
+    const holding = await open(path)
     await expectRefused(open(path), /claims\.db is in use by another process.*each needs a file of its own/)
-    child.kill('SIGKILL')
-    await exited
+    await holding.close()
     const claims = await open(path)
     expect(await claims.checkpointOf(P)).toEqual(NEXT)
     await claims.close()

@@ -38,7 +38,6 @@ describe.skipIf(inject('storeSource') !== 'docker')('docker compose up, with the
       expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
       expect(errorOf((await createPlant(store.url, 0n, 'another')).response)).toBe(40003)
       expect(await plantctl('verify')).toMatch(/no difference/)
-      console.log(`${creates.length} creates; the slowest took ${Math.round(load.longestMs())} ms`)
     },
     COMPOSE_MS,
   )

@@ -52,10 +52,8 @@ it.runIf(isPossible)(
     await page.getByText(/^Plant Store api \d+\.\d+\.\d+, running for/).waitFor()
     expect(await page.getByRole('cell', { name: 'none' }).count()).toBe(store.partitions)
 
-    let startedAt = performance.now()
     expect((await createPlant(api.url, 1n, NAME)).response?.status).toBe(200)
     await readModel.filter({ hasText: '1plants' }).waitFor()
-    console.log(`a create was shown after ${Math.round(performance.now() - startedAt)} ms`)
     await page
       .getByRole('listitem')
       .filter({ hasText: /This api.*, window \d+% used/ })
@@ -78,10 +76,8 @@ it.runIf(isPossible)(
       .filter({ hasText: /^1 record parked.* 1 time: its ce_type / })
       .waitFor()
 
-    startedAt = performance.now()
     await projector.stop({ graceMs: STOP_GRACE_MS })
     await untilVerdict(page, /^No projector is in the consumer group: .* Start one/)
-    console.log(`the stopped projector was shown after ${Math.round(performance.now() - startedAt)} ms`)
     await store.startProjector()
     await untilVerdict(page, /^All is well\.$/)
 

@@ -50,7 +50,6 @@ it.runIf(programs !== undefined)('a rolling update of both services under load f
   await creates.untilMore(CREATES_BETWEEN)
   const all = await creates.stop()
   console.table(rows)
-  console.info(`${all.length} creates, the slowest ${Math.round(creates.longestMs())} ms`)
 
   expect(all.filter(({ response }) => response?.status !== 200)).toEqual([])
   expectResponsesToBeTrue(all, await readTruth(log))

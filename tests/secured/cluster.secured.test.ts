@@ -49,7 +49,6 @@ it(
     const creates = await load.stop()
     expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
     expect(await plantctl('verify')).toMatchObject({ code: 0 })
-    console.log(`${creates.length} creates; the slowest took ${Math.round(load.longestMs())} ms`)
 
     const last = Object.values(pids())
     await stopStart(launcher)

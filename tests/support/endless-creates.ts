@@ -27,13 +27,10 @@ export const startPatientCreates = (...urls: readonly string[]) =>
   })
 
 function startLoad(connections: number, createOne: (id: bigint, connection: number) => Promise<Create>) {
-  let longestMs = 0
   let created = 0
 
   const { stop } = untilStopped(connections, async (id, connection) => {
-    const startedAt = performance.now()
     const create = await createOne(id, connection)
-    longestMs = Math.max(longestMs, performance.now() - startedAt)
     if (create.response?.status === 200) created++
     return create
   })
@@ -47,8 +44,5 @@ function startLoad(connections: number, createOne: (id: bigint, connection: numb
 
     /** Resolves with all creates when the last one has its response. */
     stop,
-
-    /** The time of the slowest create so far, with all its attempts. */
-    longestMs: () => longestMs,
   }
 }

@@ -27,19 +27,25 @@ const checkpointAt = (offset: number): Checkpoint => (offset < 0 ? BEFORE_LOG : 
 const recordsOf = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => recordAt(from + n))
 
 type Inputs = {
+  /** Called before the latest row of a partition of the table is read, which fails if this throws. */
+  beforeLatestRows?: (partition: Partition) => unknown
   /** Called before a look-up in the read model, which fails if this does, and finds the EntryError that it returns. */
-  beforeLookUp?: (partition: Partition) => Promise<unknown>
+  beforeLookUp?: (partition: Partition) => unknown
   /** Called before rows get into a partition of the table, which refuses them if this throws. */
-  beforeAppend?: (partition: Partition, channel: Parameters<TableStores['appendEach']>[1]) => unknown
+  beforeAppend?: (partition: Partition, channel: Channel) => unknown
   latestRows?: TableStores['latestRows']
   readLog?: TableStores['readLog']
 }
 
 /** A writer of an empty table; the test is the log, the read model and the clock. */
 function openWriter({
-  beforeLookUp = async () => {},
+  beforeLatestRows = () => {},
+  beforeLookUp = () => {},
   beforeAppend = () => {},
-  latestRows = async (partitions) => new Map(partitions.map((partition) => [partition, undefined])),
+  latestRows = async (partitions) => {
+    await Promise.all(partitions.map(beforeLatestRows))
+    return new Map(partitions.map((partition) => [partition, undefined]))
+  },
   readLog = readAll,
   ...options
 }: Inputs & { limits?: Limits } = {}) {
@@ -102,6 +108,7 @@ function openWriter({
     },
   }
 }
+type Channel = Parameters<TableStores['appendEach']>[1]
 type Limits = NonNullable<Parameters<typeof createTableWriter>[0]['limits']>
 type OnRecords = Parameters<TableStores['readLog']>[1]
 
@@ -129,13 +136,23 @@ it.each<[string, Inputs, number]>([
   expect(rows).toEqual([offsets(3), []])
 })
 
-it.each([
-  ['a failed look-up', () => Promise.reject(new Error('the slot moves')), 'the slot moves'],
-  ['an entry that cannot be read', async () => new EntryError('it is odd'), 'it is odd: run plantctl rebuild'],
-])('%s delays the rows of its partition alone, and they follow in order', async (_what, lookUp, problem) => {
+type Fault = (partition: Partition, channel?: Channel) => Promise<unknown>
+
+/** Each refusal may take until it times out, and delay what else its channel sends to the leader. */
+const refuse: Fault = async (_, channel) => {
+  throw new Error(channel === 'suspect' ? 'too few in-sync replicas' : 'others were delayed')
+}
+const undecodable = new UndecodableError({ partition: P1, offset: 7 as Offset })
+
+it.each<[string, keyof Inputs, Fault, string]>([
+  ['a failed look-up', 'beforeLookUp', () => Promise.reject(new Error('the slot moves')), 'the slot moves'],
+  ['an odd entry', 'beforeLookUp', async () => new EntryError('it is odd'), 'it is odd: run plantctl rebuild'],
+  ['a refusal of rows', 'beforeAppend', refuse, 'too few in-sync replicas'],
+  ['an undecodable batch', 'beforeLatestRows', () => Promise.reject(undecodable), '.* from offset 7 on'],
+])('%s delays the rows of its partition alone, and they follow in order, each once', async (_, where, fault, why) => {
   let fails = true
-  const beforeLookUp = async (partition: Partition) => (fails && partition === P1 ? lookUp() : undefined)
-  const { writer, follow, apply, pass, rows } = openWriter({ beforeLookUp })
+  const faulty: Fault = async (partition, channel) => fails && partition === P1 && fault(partition, channel)
+  const { writer, follow, apply, pass, rows } = openWriter({ [where]: faulty })
   follow(-1, 9)
   for (let n = 0; n < 10; n++) {
     await pass()
@@ -144,36 +161,11 @@ it.each([
     await pass(100)
     expect(rows).toEqual([offsets(n + 1), []])
   }
-  expect(writer.problems()).toEqual([`the table is not written in partition 1: ${problem}`])
+  const problem = expect.stringMatching(`the table is not written in partition 1: ${why}`)
+  expect([writer.waiting(), writer.problems()]).toEqual([1, [problem]])
   fails = false
   await pass(10_000)
   expect([rows, writer.problems()]).toEqual([[offsets(10), offsets(20)], []])
-})
-
-it('a partition of the table that refuses rows delays its rows alone, and none is repeated', async () => {
-  let refuses = true
-  const refused = { healthy: 0, suspect: 0 }
-  const { writer, follow, apply, pass, rows } = openWriter({
-    beforeAppend(partition, channel) {
-      if (!refuses || partition !== P0) return
-      refused[channel]++
-      throw new Error('too few in-sync replicas')
-    },
-  })
-  follow(9, 9)
-  for (let n = 0; n < 10; n++) {
-    await pass()
-    apply(P0, 1)
-    apply(P1, 1)
-    await pass(100)
-    expect(rows).toEqual([[], offsets(11 + n)])
-  }
-  expect(writer.problems()).toEqual(['the table is not written in partition 0: too few in-sync replicas'])
-  // Each may take until it times out, and delay what else its channel sends to the leader.
-  expect(refused).toEqual({ healthy: 0, suspect: expect.toSatisfy((attempts: number) => attempts > 3) })
-  refuses = false
-  await pass(10_000)
-  expect([rows, writer.problems()]).toEqual([[offsets(20), offsets(20)], []])
 })
 
 it('a failed append repeats none of the rows that were acknowledged before it', async () => {
@@ -206,22 +198,6 @@ it('counts the partitions that wait, also while their latest rows cannot be read
   led = [P0]
   await pass(10_000)
   expect([writer.waiting(), rows]).toEqual([0, [offsets(10), offsets(10)]])
-})
-
-it('a batch of the table that cannot be decoded delays the rows of its partition alone', async () => {
-  const { writer, follow, pass, rows } = openWriter({
-    async latestRows(partitions) {
-      if (partitions.includes(P0)) throw new UndecodableError({ partition: P0, offset: 7 as Offset })
-      return new Map(partitions.map((partition) => [partition, undefined]))
-    },
-  })
-  follow(9, 9)
-  await pass(10_000)
-  expect(rows).toEqual([[], offsets(10)])
-  expect([writer.waiting(), writer.problems()]).toEqual([
-    1,
-    [expect.stringMatching(/in partition 0: .* from offset 7 on/)],
-  ])
 })
 
 it('a look-up without a reply delays no other partition a second time', async () => {

@@ -94,27 +94,6 @@ describe('the timer of the request queue', () => {
   })
 })
 
-describe('the heartbeats of a consumer', () => {
-  const INTERVAL_MS = 2_000
-  const HOUR_MS = 3_600_000
-  const ConsumerGroup = kafkajsModule('src/consumer/consumerGroup.js')
-  beforeEach(() => fakeTimers())
-
-  it.each([-HOUR_MS, HOUR_MS])('follow each other at the interval when the clock jumps by %d ms', async (jumpMs) => {
-    const cluster = { getNodeIds: () => ['1'] }
-    const group = new ConsumerGroup({ cluster, logger: { namespace() {} }, instrumentationEmitter: { emit() {} } })
-    const heartbeat = vi.fn(async () => {})
-    Object.assign(group, { memberId: 'member', coordinator: { nodeId: '1', heartbeat } })
-    vi.setSystemTime(Date.now() + jumpMs)
-    vi.advanceTimersByTime(INTERVAL_MS - 1)
-    await group.heartbeat({ interval: INTERVAL_MS })
-    expect(heartbeat).toHaveBeenCalledTimes(0)
-    vi.advanceTimersByTime(1)
-    await group.heartbeat({ interval: INTERVAL_MS })
-    expect(heartbeat).toHaveBeenCalledTimes(1)
-  })
-})
-
 describe('kafkajs as the application loads it', () => {
   const applications: typeof kafkajs = require('kafkajs')
   const QUEUE = 'src/network/requestQueue/index.js'

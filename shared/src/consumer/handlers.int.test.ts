@@ -26,78 +26,33 @@ function heldHandler() {
 }
 
 describe('a handler that fails', () => {
-  it('is called again with the same event, delays no other partition, and reports the failure', async () => {
-    const topic = await openTopic(2)
-    const events: PlantCreated[] = []
-    let failing = true
-    const consumer = await consumeInto(topic.topic, {
-      ...QUICK,
-      onPlantCreated(event) {
-        if (failing && event.partition === 0) throw new Error('not now')
-        events.push(event)
-      },
-    })
-    const records = await topic.append(40)
-    const others = records.filter(({ partition }) => partition === 1)
-    await eventually(() => expect(events).toHaveLength(others.length))
-    await eventually(() =>
-      expect(consumer.problems()[0]).toMatch(/^partition 0: .*the handler failed at offset 0, attempt [5-9].*not now/),
-    )
-    expect(consumer.lag()).toBe(records.length - others.length)
-
-    failing = false
-    await eventually(() => expect(consumer.lag()).toBe(0))
-    expect(new Set(events.map(({ eventId }) => eventId)).size).toBe(records.length)
-    expect(events).toHaveLength(records.length)
-    expect(consumer.problems()).toEqual([])
-  })
-
-  it('passes an event to onDeadLetter after maxAttempts failures', async () => {
+  it('gets the same batch again, which goes to onDeadLetter after maxAttempts failures, and no other one with it', async () => {
     const topic = await openTopic(1)
-    const events: PlantCreated[] = []
+    await topic.append(25)
+    const calls: bigint[][] = []
     const letters: DeadLetter[] = []
-    const calls: bigint[] = []
     let refusals = 2
     const consumer = await consumeInto(topic.topic, {
       ...QUICK,
+      maxBatch: 10,
       maxAttempts: 3,
-      onPlantCreated(event) {
-        calls.push(event.id)
-        if (event.id === 2n) throw new Error('never')
-        events.push(event)
+      onPlantsCreated(events) {
+        calls.push(events.map(({ id }) => id))
+        if (!events.some(({ id }) => id === 15n)) return
+        // What it takes off its list fails with the rest.
+        events.splice(0, 2)
+        throw new Error('never')
       },
       onDeadLetter(letter) {
         if (refusals-- > 0) throw new Error('full')
         letters.push(letter)
       },
     })
-    await topic.append(3)
     await eventually(() => expect(consumer.lag()).toBe(0))
-    expect(events.map(({ id }) => id)).toEqual([1n, 3n])
-    expect(calls).toEqual([1n, 2n, 2n, 2n, 2n, 2n, 3n])
-    expect(letters).toMatchObject([{ events: [{ id: 2n, offset: 1 }], attempts: 5, error: { message: 'never' } }])
-  })
-
-  it('fails for a whole batch, which is delivered again as a whole', async () => {
-    const topic = await openTopic(1)
-    await topic.append(25)
-    const batches: bigint[][] = []
-    let failing = true
-    const consumer = await consumeInto(topic.topic, {
-      ...QUICK,
-      maxBatch: 10,
-      onPlantsCreated(events) {
-        const ids = events.map(({ id }) => id)
-        if (failing && events.some(({ id }) => id === 15n)) {
-          failing = false
-          throw new Error('once')
-        }
-        batches.push(ids)
-      },
-    })
-    await eventually(() => expect(consumer.lag()).toBe(0))
-    expect(batches.map(({ length }) => length)).toEqual([10, 10, 5])
-    expect(batches.flat()).toEqual(Array.from({ length: 25 }, (_, index) => BigInt(index + 1)))
+    const ids = (first: bigint, count: number) => Array.from({ length: count }, (_, n) => first + BigInt(n))
+    const failing = ids(11n, 10)
+    expect(calls).toEqual([ids(1n, 10), ...Array(5).fill(failing), ids(21n, 5)])
+    expect(letters).toMatchObject([{ events: failing.map((id) => ({ id })), attempts: 5, error: { message: 'never' } }])
   })
 })
 

@@ -69,6 +69,9 @@ describe('the committed position', () => {
     })
     const eventId = String(third?.headers.ce_id)
     await eventually(() => expect(consumer.positions()).toEqual(new Map([[0, 3]])))
+    const problem = /^partition 0: .*the handler failed at offset 3, attempt \d+: not this one/
+    await eventually(() => expect(consumer.problems()).toEqual([expect.stringMatching(problem)]))
+    expect(consumer.lag()).toBe(1)
     await consumer.stop()
     expect(await readGroupOffsets(topic.kafka, groupId, topic.topic)).toEqual(
       new Map([[0, { next: 3, metadata: JSON.stringify({ partitions: 1, eventId }) }]]),

@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { logs } from '../../../../tests/support/generated-logs.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { expectSameAsModel, jumps } from '../../../../tests/support/modelled-claims.ts'
-import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
+import { claimAt } from '../../../../tests/support/small-log.ts'
 import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/position.ts'
 import { checkpointAt } from '../../protocol/checkpoint.ts'
-import { PreconditionError } from '../../runtime/failures.ts'
 import { inMemory } from './in-memory.ts'
 
 const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]
@@ -22,18 +21,6 @@ describe('first claims in memory', () => {
         expect(await claims.checkpointOf(P)).toEqual(log.at(-1)?.next ?? { offset: -1, eventId: '' })
       }),
     )
-  })
-
-  it('detect another log by the event at the checkpoint, or by an unknown claim before it', async () => {
-    const claims = await inMemory().open(LOG)
-    const records = [claimAt(0, 1n), claimAt(1, 2n)]
-    const next = checkpointAt(offsetOf(1), records)
-    await claims.firstAmong(P, records, next)
-    const otherEvent = [claimAt(0, 1n), claimAt(1, 2n, { eventId: eventId(9) })]
-    await expect(claims.firstAmong(P, otherEvent, next)).rejects.toThrow(/another log.* offset 1\. /s)
-    const otherClaim = [claimAt(0, 3n), claimAt(1, 2n)]
-    await expect(claims.firstAmong(P, otherClaim, next)).rejects.toThrow(PreconditionError)
-    expect(await claims.firstAmong(P, records, next)).toEqual(records)
   })
 
   it('need a valid memory limit', () => {

@@ -3,7 +3,8 @@ import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
 import { batchOf } from '../../../tests/support/small-log.ts'
 import { dumpKeys } from '../../../tests/support/stored-partition.ts'
-import type { LogRecord } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant.ts'
+import { type LogRecord, PARKED } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
@@ -18,7 +19,7 @@ async function openGenerations(place: { redisUrl?: string } = {}) {
   const { generations } = readModel
   const at = `{${topic}:${P}}:`
   return {
-    ...{ topic, readModel, redis, generations, at },
+    ...{ topic, readModel, redis, generations, apply, at },
 
     /** A live generation of this many plants. */
     live: (name: string, plants: number): Promise<Checkpoint> => apply(P, BEFORE_LOG, batch(0, plants), name),
@@ -66,21 +67,6 @@ describe('starting to fill', () => {
     }
   })
 
-  it('refuses beside what a newer release folded, live or being filled, and a live one of another topic size', async () => {
-    const { generations, redis, at, live, expectUnchanged } = await openGenerations()
-    await live('old', 1)
-    await redis.hset(`${at}old:meta`, 'fold', 2)
-    const begin = () => generations.startFilling(P, 'new')
-    await expectUnchanged(() => expect(begin()).rejects.toThrow(PreconditionError))
-    await expectUnchanged(() => expect(begin()).rejects.toThrow(/fold version 2.*start that release/))
-    await redis.hset(`${at}old:meta`, 'fold', 1, 'partitions', 4)
-    await expectUnchanged(() => expect(begin()).rejects.toThrow(/4 partitions.*PLANTS_PARTITIONS is 3/))
-    await redis.hset(`${at}old:meta`, 'partitions', 3)
-    await begin()
-    await redis.hset(`${at}new:meta`, 'fold', 2)
-    await expectUnchanged(() => expect(begin()).rejects.toThrow(PreconditionError))
-  })
-
   it('leaves what has lost its meta, and begins anew', async () => {
     const { generations, redis, at, filled } = await openGenerations()
     await filled('left', 2)
@@ -88,6 +74,34 @@ describe('starting to fill', () => {
     expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'started', generation: 'fresh' })
     expect(await generations.drop(P, 'left')).toEqual({ is: 'dropped', keys: 2 })
   })
+})
+
+it.each([
+  ['a newer release', { fold: '2' }, /fold version 2.*start that release/],
+  ['a topic of another size', { partitions: '4' }, /4 partitions.*PLANTS_PARTITIONS is 3/],
+])('what %s folded is neither read nor changed nor rebuilt', async (_what, meta, message) => {
+  const { readModel, generations, redis, at, live, expectUnchanged } = await openGenerations()
+  const checkpoint = await live('old', 2)
+  await redis.hset(`${at}old:meta`, meta)
+  const [offset, was] = [0 as Offset, PARKED.unknownVersion]
+  await redis.hset(`${at}old:parked`, offset, was)
+  const { records, next } = batch(2, 1)
+  for (const refused of [
+    () => readModel.meta(P),
+    () => readModel.apply(P, checkpoint, next, records, 'unused'),
+    () => generations.reapply(P, [{ was, record: { offset, parked: PARKED.badKey } }]),
+    () => generations.startFilling(P, 'new'),
+  ]) {
+    const precondition = { name: 'PreconditionError', message: expect.stringMatching(message) }
+    await expectUnchanged(() => expect(refused()).rejects.toMatchObject(precondition))
+  }
+})
+
+it('a generation that a newer release fills is left to it', async () => {
+  const { generations, redis, at, filled, expectUnchanged } = await openGenerations()
+  await filled('new', 1)
+  await redis.hset(`${at}new:meta`, 'fold', 2)
+  await expectUnchanged(() => expect(generations.startFilling(P, 'fresh')).rejects.toThrow(PreconditionError))
 })
 
 it('switching leaves the pointer to what another rebuild fills', async () => {
@@ -158,14 +172,18 @@ it('reading a generation returns all of it, in bounded batches', async () => {
   expect(await Array.fromAsync(generations.plants(P, 'never'))).toEqual([])
 })
 
-it('a Redis that is full rejects every start, fill, mark and switch without a partial write, and drops', async () => {
+it('a Redis that is full rejects every write without a partial one, except to drop, until there is room again', async () => {
   const { url } = await startOwnRedis()
-  const { generations, redis, live, filled, expectUnchanged } = await openGenerations({ redisUrl: url })
-  await live('old', 1)
+  const { readModel, generations, redis, apply, live, filled, expectUnchanged } = await openGenerations({
+    redisUrl: url,
+  })
+  const at = await live('old', 1)
   const next = await filled('new', 1)
-  const more = batch(1, 1)
+  const more = batch(1, 2)
   await redis.config('SET', 'maxmemory', '1')
   for (const refused of [
+    () => readModel.apply(P, at, more.next, more.records, 'unused'),
+    () => readModel.apply(0 as Partition, BEFORE_LOG, more.next, more.records, 'fresh'),
     () => generations.startFilling(0 as Partition, 'fresh'),
     () => generations.fill(P, 'new', next, more.next, more.records),
     () => generations.mark(P, 'new', 'another'),
@@ -173,10 +191,13 @@ it('a Redis that is full rejects every start, fill, mark and switch without a pa
   ]) {
     await expectUnchanged(() => expect(refused()).rejects.toThrow(/OOM/))
   }
+  expect((await readModel.lookUp([{ partition: P, ids: [0n as PlantId] }]))[0]?.checkpoint).toBe(0)
   expect(await generations.state(P, 'new')).toMatchObject({ mark: 'mark', live: 'old', filling: 'new' })
   expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'resumed', generation: 'new' })
   expect(await generations.drop(P, 'new', { abandon: true })).toMatchObject({ is: 'dropped' })
   await redis.config('SET', 'maxmemory', '0')
+  await apply(P, at, more)
+  expect(await readModel.meta(P)).toMatchObject({ checkpoint: more.next, plants: 3 })
 })
 
 describe('data that another program wrote into Redis', () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -11,7 +10,7 @@ import { startOwnRedis } from '../../../tests/support/own-stores.ts'
 import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { batchOf } from '../../../tests/support/small-log.ts'
-import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
+import { pointerOf } from '../../../tests/support/stored-partition.ts'
 import { EntryError } from '../plant/entry.ts'
 import type { PlantId } from '../plant/plant.ts'
 import { allPartitions, BEFORE_FIRST, type Partition } from '../plant/position.ts'
@@ -154,24 +153,6 @@ it('a Redis that forgets its scripts receives them again, also of several calls 
   expect(await readModel.meta(P)).toMatchObject({ checkpoint: { offset: 1 }, plants: 1, voids: 1 })
 })
 
-it('a Redis that is full rejects a whole batch, and accepts it when there is room again', async () => {
-  const { url } = await startOwnRedis()
-  const { topic, readModel, redis, apply } = await openReadModel({ redisUrl: url })
-  const at = await apply(P, BEFORE_LOG, batchAt(0))
-  const before = await dumpKeys(redis, topic)
-  const { records, next } = batchOf(1, [8n, 9n])
-
-  await redis.config('SET', 'maxmemory', '1')
-  await expect(readModel.apply(P, at, next, records, randomUUID())).rejects.toThrow(/OOM/)
-  await expect(readModel.apply(1 as Partition, BEFORE_LOG, next, records, randomUUID())).rejects.toThrow(/OOM/)
-  expect(await dumpKeys(redis, topic)).toEqual(before)
-  expect((await readModel.lookUp([{ partition: P, ids: [ID] }]))[0]?.checkpoint).toBe(0)
-
-  await redis.config('SET', 'maxmemory', '0')
-  await apply(P, at, { records, next })
-  expect(await readModel.meta(P)).toMatchObject({ checkpoint: next, plants: 3 })
-})
-
 it('the Redis server is rejected when it may evict; the message names the setting and its value', async () => {
   const { url } = await startOwnRedis()
   const { readModel, redis } = await openReadModel({ redisUrl: url })
@@ -251,15 +232,6 @@ describe('a Redis that is gone', () => {
     await setTimeout(500)
     expect(readModel.problems()).toEqual(['redis: not reachable', expect.stringMatching(reason)])
     expect(warn.mock.calls).toEqual([[expect.anything(), expect.stringMatching(reason)]])
-  })
-
-  it('is reported at the start, and the connection can still be closed', async () => {
-    const { url, stop } = await startOwnRedis()
-    await stop()
-    const readModel = createReadModel({ redis: { REDIS_URL: url }, topic: 'plants', partitions: PARTITIONS }, quietLog)
-    await expect(readModel.ready()).rejects.toThrow()
-    expect(readModel.isReady()).toBe(false)
-    await readModel.close()
   })
 })
 

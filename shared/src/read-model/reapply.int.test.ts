@@ -4,9 +4,9 @@ import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
 import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { batchOf, claimAt } from '../../../tests/support/small-log.ts'
-import { dumpKeys, readStoredPartition } from '../../../tests/support/stored-partition.ts'
+import { readStoredPartition } from '../../../tests/support/stored-partition.ts'
 import { type LogRecord, PARKED } from '../plant/plant-created.ts'
-import type { Offset, Partition } from '../plant/position.ts'
+import type { Partition } from '../plant/position.ts'
 import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 import type { Reapplied } from './apply.ts'
 
@@ -68,23 +68,6 @@ it('a later release reapplies unreadable records exactly as it would have folded
     }),
   )
   expect(changes).toBeGreaterThan(0)
-})
-
-it('does not change the fold of a newer release or of another partition count', async () => {
-  const { topic, redis, apply, keyOf, reapply } = await openReapplying()
-  const [offset, was] = [0 as Offset, PARKED.unknownVersion]
-  await apply(P, BEFORE_LOG, { records: [{ offset, parked: was }], next: { offset, eventId: '' } })
-  const changes = [
-    [{ partitions: '999' }, /topic of 999 partitions/],
-    [{ fold: '2' }, /newer release/],
-  ] as const
-  for (const [change, message] of changes) {
-    await redis.hset(await keyOf(P, 'meta'), change)
-    const before = await dumpKeys(redis, topic)
-    const reapplying = reapply(P, [{ was, record: { offset, parked: PARKED.badKey } }])
-    await expect(reapplying).rejects.toThrow(message)
-    expect(await dumpKeys(redis, topic)).toEqual(before)
-  }
 })
 
 it('a readable entry does not change, whatever is parked at its offset', async () => {

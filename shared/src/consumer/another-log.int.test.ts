@@ -93,21 +93,6 @@ describe('a consumer of an unusable topic', () => {
     })
   })
 
-  it('does not start when the first events are deleted', async () => {
-    const topic = await openTopic(1)
-    await topic.append(5)
-    const partitions = [{ partition: 0, offset: '2' }]
-    await withAdmin(topic.kafka, async (admin) => {
-      // The admin client has to know the leader of the partition.
-      await admin.fetchTopicOffsets(topic.topic)
-      await admin.deleteTopicRecords({ topic: topic.topic, partitions })
-    })
-    await expect(consumeInto(topic.topic)).rejects.toMatchObject({
-      code: 'topic-truncated',
-      message: expect.stringContaining('starts at offset 2'),
-    })
-  })
-
   it('ends when partitions are added, and does not start again', async () => {
     const topic = await openTopic(1)
     const groupId = newGroup()

@@ -11,7 +11,7 @@ import {
 } from '../../../tests/support/topic.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { createKafka, withAdmin } from './connection.ts'
-import { checkTopic, createTopic } from './topic.ts'
+import { checkTopic, createTopic, readEnds } from './topic.ts'
 
 const PARTITIONS = 3
 
@@ -86,9 +86,9 @@ describe('checking a topic', () => {
       const partitions = [{ partition: record.partition, offset: '1' }]
       await admin.deleteTopicRecords({ topic: topic.topic, partitions })
     })
-    await expect(check(topic)).rejects.toThrow(PreconditionError)
-    await expect(check(topic)).rejects.toThrow(
-      `partition ${record.partition} of ${topic.topic} starts at offset 1: its first events are gone`,
-    )
+    const gone = `partition ${record.partition} of ${topic.topic} starts at offset 1: its first events are gone`
+    const failure = { name: 'PreconditionError', fault: 'topic-truncated', message: expect.stringContaining(gone) }
+    await expect(check(topic)).rejects.toMatchObject(failure)
+    await expect(readEnds(topic.kafka, topic.topic)).rejects.toMatchObject(failure)
   })
 })

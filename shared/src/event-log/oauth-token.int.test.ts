@@ -29,24 +29,18 @@ async function openTokens({ namesLifetime = true } = {}) {
 }
 
 describe('the source of tokens', () => {
-  it('requests a token once for all that ask at the same time, and gives it out for half of its lifetime', async () => {
-    const { endpoint, tokens, passSeconds } = await openTokens()
+  it.each([
+    ['half of its lifetime', true, LIFETIME_S / 2],
+    ['10 s if it has no lifetime', false, 10],
+  ])('requests a token once for all that ask, and gives it out for %s', async (_how, namesLifetime, heldS) => {
+    const { endpoint, tokens, passSeconds } = await openTokens({ namesLifetime })
     const [first, second] = await Promise.all([tokens.current(), tokens.current()])
     expect([second, endpoint.granted()]).toEqual([first, 1])
-    passSeconds(LIFETIME_S / 2 - 1)
+    passSeconds(heldS - 1)
     expect([await tokens.current(), endpoint.granted()]).toEqual([first, 1])
     passSeconds(2)
     expect(await tokens.current()).not.toBe(first)
     expect(endpoint.granted()).toBe(2)
-  })
-
-  it('gives a token without a lifetime out for 10 s', async () => {
-    const { endpoint, tokens, passSeconds } = await openTokens({ namesLifetime: false })
-    const first = await tokens.current()
-    passSeconds(9)
-    expect([await tokens.current(), endpoint.granted()]).toEqual([first, 1])
-    passSeconds(2)
-    expect(await tokens.current()).not.toBe(first)
   })
 
   it('requests another one when Kafka has refused the last one', async () => {

@@ -1,7 +1,10 @@
+import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, it } from 'vitest'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { progressBar } from '../terminal/progress.ts'
-import { createRebuildProgress, type Phase } from './rebuild-progress.ts'
+import { createPace, createRebuildProgress, type Phase } from './rebuild-progress.ts'
 
 const ends = [100, 300, 600] as Offset[]
 
@@ -37,4 +40,27 @@ it('does not count what an earlier rebuild had filled as pace', () => {
 
 it('does not count records that were added after the start', () => {
   expect(progressAfter([[0, 'filling', 170]]).line(1_000, 60)).toMatch(/^ 10 % {2}100 of 1,000/)
+})
+
+it('the pace reports that the work is alive during a long wait', async () => {
+  onTestFinished(fakeTimers())
+  const startedAt = systemTime.now()
+  const aliveAt = [startedAt]
+  const pace = createPace(100, systemTime)
+  const kept = pace(70_000, new AbortController().signal, () => aliveAt.push(systemTime.now()))
+  await vi.runAllTimersAsync()
+  await kept
+  expect((aliveAt.at(-1) as number) - startedAt).toBe(700_000)
+  const gaps = aliveAt.slice(1).map((at, n) => at - (aliveAt[n] as number))
+  expect(Math.max(...gaps)).toBeLessThan(NO_PROGRESS_MS)
+})
+
+it('the pace does not delay an interruption', async () => {
+  onTestFinished(fakeTimers())
+  const startedAt = systemTime.now()
+  const abort = new AbortController()
+  const kept = createPace(1, systemTime)(70_000, abort.signal, () => abort.abort())
+  await vi.runAllTimersAsync()
+  await kept
+  expect(systemTime.now() - startedAt).toBeLessThan(NO_PROGRESS_MS)
 })

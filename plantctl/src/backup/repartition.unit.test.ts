@@ -20,13 +20,9 @@ const idOrKey = fc.oneof(
 /** A record in the partition of its key, or in any other. */
 const placed = fc.record({ content: idOrKey, foreign: fc.boolean(), elsewhere: fc.option(fc.nat()) })
 
-function recordOf(
-  {
-    content: { key, event },
-    foreign,
-  }: { content: { key: Buffer | null; event: ReturnType<typeof newEvent> }; foreign: boolean },
-  n: number,
-): RawRecord {
+type Placed = typeof placed extends fc.Arbitrary<infer T> ? T : never
+
+function recordOf({ content: { key, event }, foreign }: Placed, n: number): RawRecord {
   const headers = Object.entries(event.headers).map(([name, value]): [Buffer, Buffer] => [Buffer.from(name), value])
   return {
     offset: n as Offset,

@@ -3,20 +3,7 @@ import { expect, it } from 'vitest'
 import { safeOutput, safeText } from './safe-text.ts'
 
 /** Characters that a terminal acts on, reorders or does not show. */
-const HARMFUL: [first: number, last: number][] = [
-  [0x00, 0x1f],
-  [0x7f, 0x9f],
-  [0x200b, 0x200b],
-  [0x200e, 0x200f],
-  [0x2028, 0x202e],
-  [0x2066, 0x2069],
-  [0xfeff, 0xfeff],
-]
-const harmfulIn = (text: string) =>
-  Array.from(text).filter((character) => {
-    const code = character.codePointAt(0) ?? 0
-    return HARMFUL.some(([first, last]) => code >= first && code <= last)
-  })
+const HARMFUL = /[\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u
 
 it('escapes characters that a terminal would act on', () => {
   expect(safeText('a\x1b[31mred\r\n', 99)).toBe('a\\u001b[31mred\\u000d\\u000a')
@@ -36,7 +23,7 @@ const texts = fc.oneof(
 it('leaves no unsafe character in any text', () => {
   fc.assert(
     fc.property(texts, (text) => {
-      expect(harmfulIn(safeText(text, 1_000))).toEqual([])
+      expect(safeText(text, 1_000)).not.toMatch(HARMFUL)
     }),
   )
 })
@@ -45,7 +32,7 @@ it('escapes JSON likewise without changing its value', () => {
   fc.assert(
     fc.property(fc.array(fc.dictionary(texts, texts)), (value) => {
       const json = safeOutput(JSON.stringify(value), false)
-      expect(harmfulIn(json)).toEqual([])
+      expect(json).not.toMatch(HARMFUL)
       expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)))
     }),
   )

@@ -1,7 +1,7 @@
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
 import { inSlices, isIn, ofSlice, slicesOf } from './slice.ts'
 
@@ -38,32 +38,19 @@ it('uses as many slices as needed, and at least one', () => {
   expect([0, 1, 10, 11, 20, 21].map(slicesFor)).toEqual([1, 1, 1, 2, 2, 3].map(slicesOf))
 })
 
-describe('partition groups', () => {
+it('groups all partitions in order, within the bound unless there is one in a group, as large as possible', () => {
   const MAX = 100
-  const sizes = fc.array(fc.nat(150), { maxLength: 20 })
-  const groupsOf = (records: readonly number[]) =>
-    inSlices(allPartitions(records.length), records, MAX).map(({ group }) => group)
-
-  it('have each partition once, in order', () => {
-    fc.assert(
-      fc.property(sizes, (records) => {
-        expect(groupsOf(records).flat()).toEqual(allPartitions(records.length))
-      }),
-    )
-  })
-
-  it('are within the bound unless they are a single partition, and are as large as possible', () => {
-    fc.assert(
-      fc.property(sizes, (records) => {
-        const groups = groupsOf(records)
-        const sums = groups.map((group) => group.reduce((sum, p) => sum + (records[p] as number), 0))
-        for (const [n, group] of groups.entries()) {
-          expect(group.length).toBeGreaterThan(0)
-          if (group.length > 1) expect(sums[n]).toBeLessThanOrEqual(MAX)
-          const next = groups[n + 1]?.[0]
-          if (next !== undefined) expect((sums[n] as number) + (records[next] as number)).toBeGreaterThan(MAX)
-        }
-      }),
-    )
-  })
+  fc.assert(
+    fc.property(fc.array(fc.nat(150), { maxLength: 20 }), (records) => {
+      const groups = inSlices(allPartitions(records.length), records, MAX).map(({ group }) => group)
+      expect(groups.flat()).toEqual(allPartitions(records.length))
+      const sums = groups.map((group) => group.reduce((sum, p) => sum + (records[p] as number), 0))
+      for (const [n, group] of groups.entries()) {
+        expect(group.length).toBeGreaterThan(0)
+        if (group.length > 1) expect(sums[n]).toBeLessThanOrEqual(MAX)
+        const next = groups[n + 1]?.[0]
+        if (next !== undefined) expect((sums[n] as number) + (records[next] as number)).toBeGreaterThan(MAX)
+      }
+    }),
+  )
 })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createPrivateKafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
-import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { openTopic } from '../support/open-topic.ts'
 import { recreateTopic } from '../support/recreated-topic.ts'
@@ -13,29 +13,6 @@ import { runExample, startExample } from './run-example.ts'
 const WAIT_MS = 60_000
 /** Both have to be at it: what is written before one has started is the other's alone. */
 const MAX_APPENDS = 10_000
-
-const ONE = Buffer.from('1')
-
-const kafkajs = createPrivateKafkajs()
-
-/**
- * Appends as kafkajs itself does, but that this name of a header, of two bytes, becomes two bytes that are no UTF-8.
- */
-async function appendNamedWithoutUtf8(topic: string, records: readonly NewRecord[], name: string) {
-  const encoder = kafkajs.load('src/protocol/encoder.js').prototype
-  const usual = encoder.writeVarIntString
-  const spy = vi.spyOn(encoder, 'writeVarIntString').mockImplementation(function (this: Encoder, text) {
-    return text === name ? this.writeVarIntBytes(Buffer.from([0xff, 0xfe])) : usual.call(this, text)
-  })
-  onTestFinished(() => spy.mockRestore())
-  const { Kafka, Partitioners, logLevel }: typeof import('kafkajs') = kafkajs.load('index.js')
-  const kafka = new Kafka({ brokers: inject('kafkaBrokers').split(','), logLevel: logLevel.NOTHING })
-  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
-  await producer.connect()
-  onTestFinished(() => producer.disconnect())
-  await producer.send({ topic, messages: records as NewRecord[] })
-}
-type Encoder = { writeVarIntBytes(bytes: Buffer): Encoder }
 
 async function openStore() {
   const topic = await openTopic()
@@ -68,9 +45,11 @@ it.each([
 
 it('stops at a record whose headers its client cannot return, and names its position', async () => {
   const { topic, followToEnd } = await openStore()
-  const records = await topic.append(2)
-  const named = records.map((record) => ({ ...record, headers: { ...record.headers, é: ONE } }))
-  await appendNamedWithoutUtf8(topic.topic, named, 'é')
+  await topic.append(2)
+  const writer = await openExactWriter(topic.kafka, topic.topic, undefined)
+  onTestFinished(writer.close)
+  const notUtf8 = Buffer.from([0xff, 0xfe])
+  await writer.write(0 as Partition, [{ key: null, value: null, headers: [[notUtf8, null]] }], offsetOf(2))
   await expect(followToEnd()).rejects.toThrow('Partition 0 has a record at offset 2 with a header whose name')
 })
 

@@ -61,17 +61,26 @@ function storeWith(changes: Partial<PartitionStatus>): StoreStatus {
   }
 }
 
+const storeUpTo = (end: number) => storeWith({ end: end as Offset })
+const liveWith = (changes: Partial<GenerationState>) => storeWith({ live: stateAt(6, changes) })
+const parkedFor = (parked: number, ...parkedReasons: [reason: number, count: number][]) =>
+  storeWith({
+    live: stateAt(6, { parked, sizes: { plants: 5, order: 5, parked } }),
+    parkedReasons: new Map(parkedReasons),
+  })
 const readersWith = (changes: Partial<StoreStatus['readers']>) =>
   storeOf(12, { readers: { ...storeOf(12).readers, ...changes } })
+const memberOf = (...partitions: Partition[]) => ({ id: '', clientId: 'p', host: 'h', partitions })
+const undecodableAt = (offset: number) =>
+  readersWith({ undecodable: [{ partition: 3 as Partition, offset: offset as Offset }] })
 
 describe('the assessment', () => {
   it('finds no problem in a store that is read and projected', () => {
     expect(assess(storeOf(12))).toEqual({ problems: [], notices: [] })
     // A projector has passed the batch, and commits it soon.
-    const undecodable = [{ partition: 3 as Partition, offset: 6 as Offset }]
-    expect(assess(readersWith({ undecodable })).problems).toEqual([])
+    expect(assess(undecodableAt(6)).problems).toEqual([])
     // A small lag is normal after a write.
-    expect(assess(storeWith({ end: 500 as Offset })).problems).toEqual([])
+    expect(assess(storeUpTo(500)).problems).toEqual([])
   })
 
   it.each<[string, StoreStatus, RegExp]>([
@@ -83,39 +92,31 @@ describe('the assessment', () => {
     ],
     [
       'a partition has no projector',
-      readersWith({ projectors: [{ id: '', clientId: 'p', host: 'h', partitions: allPartitions(10) }] }),
+      readersWith({ projectors: [memberOf(...allPartitions(10))] }),
       /no projector reads partitions 10-11/,
     ],
     [
       'a batch cannot be decoded',
-      readersWith({ undecodable: [{ partition: 3 as Partition, offset: 7 as Offset }] }),
+      undecodableAt(7),
       /^partition 3 cannot be read from offset 7 on: .*another replica.*backup/,
     ],
-    ['the read model is far behind', storeWith({ end: 10_008 as Offset }), /10,001 records behind the log/],
+    ['the read model is far behind', storeUpTo(10_008), /10,001 records behind the log/],
     [
       'the log is another log',
-      storeWith({ end: 6 as Offset }),
+      storeUpTo(6),
       /partition 3: another log.*passed offset 6, but the log ends before offset 6/,
     ],
-    ['a newer release has folded', storeWith({ live: stateAt(6, { fold: 2 }) }), /newer release/],
-    [
-      'the topic had another number of partitions',
-      storeWith({ live: stateAt(6, { partitions: 6 }) }),
-      /topic of 6 partitions/,
-    ],
-    [
-      'only the live pointer is left',
-      storeWith({ live: stateAt(6, { checkpoint: undefined }) }),
-      /of partition 3 is gone/,
-    ],
+    ['a newer release has folded', liveWith({ fold: 2 }), /newer release/],
+    ['the topic had another number of partitions', liveWith({ partitions: 6 }), /topic of 6 partitions/],
+    ['only the live pointer is left', liveWith({ checkpoint: undefined }), /of partition 3 is gone/],
     [
       'plants were removed',
-      storeWith({ live: stateAt(6, { sizes: { plants: 4, order: 5, parked: 0 } }) }),
+      liveWith({ sizes: { plants: 4, order: 5, parked: 0 } }),
       /partition 3: the numbers of plants or parked records do not match.*plantctl verify/,
     ],
     [
       'keys expire',
-      storeWith({ live: stateAt(6, { ttlMs: { ...stateAt(6).ttlMs, order: 0 } }) }),
+      liveWith({ ttlMs: { ...stateAt(6).ttlMs, order: 0 } }),
       /partition 3: keys of the read model expire/,
     ],
   ])('reports a problem when %s', (_what, store, words) => {
@@ -128,10 +129,7 @@ describe('the assessment', () => {
     ['no api is running', readersWith({ apis: [] }), /no api is running/],
     [
       'the projectors rebalance',
-      readersWith({
-        projectorState: 'PreparingRebalance',
-        projectors: [{ id: '', clientId: 'p', host: 'h', partitions: [] }],
-      }),
+      readersWith({ projectorState: 'PreparingRebalance', projectors: [memberOf()] }),
       /rebalancing: .* one that is down/,
     ],
     [
@@ -142,21 +140,12 @@ describe('the assessment', () => {
     ['a generation is left over', storeWith({ leftovers: ['old'] }), /leftover generations of partition 3/],
     [
       'records are parked, of which some were looked at',
-      storeWith({
-        live: stateAt(6, { parked: 4_000, sizes: { plants: 5, order: 5, parked: 4_000 } }),
-        parkedReasons: new Map([[PARKED.badKey, 1_000]]),
-      }),
+      parkedFor(4_000, [PARKED.badKey, 1_000]),
       /4,000 records parked: plantctl parked list shows where; at least 1,000 times: its key is not an id/,
     ],
     [
       'records are parked',
-      storeWith({
-        live: stateAt(6, { parked: 3, sizes: { plants: 5, order: 5, parked: 3 } }),
-        parkedReasons: new Map([
-          [PARKED.badKey, 1],
-          [PARKED.otherType, 2],
-        ]),
-      }),
+      parkedFor(3, [PARKED.badKey, 1], [PARKED.otherType, 2]),
       /3 records parked: plantctl parked list shows where; 2 times: its ce_type .*; 1 time: its key is not an id/,
     ],
     [
@@ -170,11 +159,10 @@ describe('the assessment', () => {
   })
 
   it('distinguishes a running rebuild from an interrupted one', () => {
-    const store = {
-      ...storeWith({ filling: stateAt(2) }),
-      readers: { ...storeOf(12).readers, rebuilds: storeOf(12).readers.apis },
-    }
-    expect(assess(store).notices).toEqual(['a rebuild is running: it fills partition 3'])
+    const { readers } = readersWith({ rebuilds: storeOf(12).readers.apis })
+    expect(assess({ ...storeWith({ filling: stateAt(2) }), readers }).notices).toEqual([
+      'a rebuild is running: it fills partition 3',
+    ])
   })
 })
 
@@ -184,7 +172,7 @@ describe('the output', () => {
   const rowsOf = (shown: string[]) => shown.filter((line) => /^ +\d+ /.test(line) && !line.includes(','))
 
   it('has a summary first, then totals, readers and each partition', () => {
-    expect(lines(storeWith({ end: 9 as Offset }))).toEqual(
+    expect(lines(storeUpTo(9))).toEqual(
       expect.arrayContaining([
         'No problems.',
         'plants: 12 partitions, 86 offsets, read model 2 behind',
@@ -197,14 +185,9 @@ describe('the output', () => {
   })
 
   it('counts notices in the summary, and tells members of one host apart', () => {
-    const { readers } = storeOf(12)
-    const [one] = readers.projectors
-    const others = { ...one, id: 'fedc4321', clientId: 'plant-store-projector', host: '127.0.0.1', partitions: [] }
-    const shown = lines({
-      ...storeOf(12, { warnings: ['a setting'] }),
-      readers: { ...readers, projectors: [...readers.projectors, others] },
-    })
-    expect(shown).toEqual(
+    const [one] = storeOf(12).readers.projectors as [StoreStatus['readers']['projectors'][number]]
+    const { readers } = readersWith({ projectors: [one, { ...one, id: 'fedc4321', partitions: [] }] })
+    expect(lines(storeOf(12, { warnings: ['a setting'], readers }))).toEqual(
       expect.arrayContaining([
         'No problems, 1 notice.',
         '  plant-store-projector 0123abcd at 127.0.0.1: all partitions',
@@ -214,13 +197,9 @@ describe('the output', () => {
   })
 
   it('escapes what other programs have named', () => {
-    const { readers } = storeOf(12)
-    const apis = [{ id: '', clientId: 'x\x1b[2J\u202e', host: 'h', partitions: undefined }]
-    const store = {
-      ...storeWith({ live: stateAt(6, { live: '\x1b[2J', partitions: 12 }) }),
-      readers: { ...readers, apis },
-    }
-    const shown = lines(store).join('\n')
+    const apis = [{ ...memberOf(), clientId: 'x\x1b[2J\u202e', partitions: undefined }]
+    const { readers } = readersWith({ apis })
+    const shown = lines({ ...liveWith({ live: '\x1b[2J', partitions: 12 }), readers }).join('\n')
     expect(shown).toContain('  x\\u001b[2J\\u202e at h: unreadable: another program')
     expect(shown).toMatch(/3 .* \\u001b\[2J$/m)
     expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)

@@ -17,19 +17,15 @@ const cursors: fc.Arbitrary<Cursor> = fc.array(counts, { minLength: 1, maxLength
 
 describe('a cursor', () => {
   it('decodes to what was encoded', () => {
+    const longest = Array<number>(MOST_PARTITIONS).fill(2 ** 48 - 1)
     fc.assert(
       fc.property(cursors, (cursor) => {
         const text = encodeCursor(cursor)
         expect(text).toMatch(/^[\w-]+$/)
         expect(decodeCursor(text, cursor.listed.length)).toEqual(cursor)
       }),
+      { examples: [[{ partition: (MOST_PARTITIONS - 1) as Partition, listed: longest }]] },
     )
-  })
-
-  it('decodes to what was encoded at its longest', () => {
-    const listed = Array<number>(MOST_PARTITIONS).fill(2 ** 48 - 1)
-    const cursor = { partition: (MOST_PARTITIONS - 1) as Partition, listed }
-    expect(decodeCursor(encodeCursor(cursor), MOST_PARTITIONS)).toEqual(cursor)
   })
 
   it('has the same text in every release: a client may send one after an update', () => {
@@ -70,16 +66,12 @@ describe('a cursor', () => {
     ['a count too few', [1, 2, 1, 5]],
     ['a count too many', [1, 2, 1, 5, 7, 9]],
     ['nothing', []],
+    ['a number in more bytes than necessary', [1, 2, 1, 0x85, 0, 7]],
+    ['a number that does not end', [1, 2, 1, 5, 0x87]],
+    ['a number from 2^48 on', [1, 2, 1, 5, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40]],
   ])('is invalid with %s, even with a correct checksum', (_what, numbers) => {
-    expect(decodeCursor(sealed(numbers), 2)).toBeUndefined()
-  })
-
-  it('is invalid with a number in more bytes than necessary, or beyond 2^48', () => {
     expect(decodeCursor(sealed([1, 2, 1, 5, 7]), 2)).toEqual({ partition: 1, listed: [5, 7] })
-    expect(decodeCursor(sealed([1, 2, 1, 0x85, 0, 7]), 2)).toBeUndefined()
-    expect(decodeCursor(sealed([1, 2, 1, 5, 0x87]), 2)).toBeUndefined()
-    const tooHigh = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40]
-    expect(decodeCursor(sealed([1, 2, 1, 5, ...tooHigh]), 2)).toBeUndefined()
+    expect(decodeCursor(sealed(numbers), 2)).toBeUndefined()
   })
 
   it('is not decoded when it is too long', () => {

@@ -11,14 +11,13 @@ import {
   type Partition,
   partitionOf,
 } from '@plant-store/shared/plant/position.ts'
-import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { noTail } from '../../../../tests/support/no-tail.ts'
 import { openReadModel } from '../../../../tests/support/opened-read-model.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
-import { pointerOf } from '../../../../tests/support/stored-partition.ts'
 import { createClaimIndex } from '../claim-index/claim-index.ts'
 import { type Cursor, firstCursor } from './cursor.ts'
 import { createPlantLister, LIST_LIMITS, type PlantList } from './list-plants.ts'
@@ -34,7 +33,7 @@ const NO_TOKEN = new Map<Partition, Offset>()
  * and to the read model with `project`.
  */
 async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS } = {}) {
-  const { readModel, redis, topic } = await openReadModel({ partitions: PARTITIONS })
+  const { readModel, redis, keyOf, apply } = await openReadModel({ partitions: PARTITIONS })
   const checkpoints = Array.from({ length: PARTITIONS }, () => BEFORE_LOG)
   let sink: RecordSink | undefined
   const claimIndex = createClaimIndex({
@@ -85,20 +84,16 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS } = {
       for (const [partition, claims] of log.entries()) {
         const from = folded[partition] as Checkpoint
         const records = claims.slice(from.offset + 1).map((claim) => ({ offset: claim.offset, claim }))
-        const last = claims.at(-1)
-        if (records.length === 0 || last === undefined) continue
-        const next = { offset: last.offset, eventId: last.eventId }
-        const applied = await readModel.apply(partition as Partition, from, next, records, randomUUID())
-        expect(applied).toEqual({ is: 'applied' })
-        folded[partition] = next
+        if (records.length === 0) continue
+        const next = checkpointAt(offsetOf(claims.length - 1), records)
+        folded[partition] = await apply(partition as Partition, from, { records, next })
       }
     },
 
     /** Makes the entry of a plant unreadable. */
     async damage(id: bigint): Promise<void> {
-      const partition = partitionOf(Buffer.from(String(id)), PARTITIONS)
-      const live = await redis.get(pointerOf(topic, partition))
-      await redis.hset(`{${topic}:${partition}}:${live}:plants`, String(id), 'no entry')
+      const plants = await keyOf(partitionOf(Buffer.from(String(id)), PARTITIONS), 'plants')
+      await redis.hset(plants, String(id), 'no entry')
     },
 
     list: (limit: number, cursor = firstCursor(PARTITIONS), token = NO_TOKEN) => lister.list({ limit, cursor, token }),

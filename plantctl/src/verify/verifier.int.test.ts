@@ -10,14 +10,16 @@ import { timeOf } from '../../../tests/support/verified-log.ts'
 import { type Difference, noFindings, type Subject } from './difference.ts'
 
 const claimOf = (id: bigint) => RECORDS.find(({ claim }) => claim?.id === id)?.claim as NonNullable<LogRecord['claim']>
-const entry = (id: bigint, changed: Partial<NonNullable<LogRecord['claim']>> = {}) =>
-  encodeEntry({ ...claimOf(id), ...changed })
+type Changes = Partial<NonNullable<LogRecord['claim']>>
+const entry = (id: bigint, changes: Changes = {}) => encodeEntry({ ...claimOf(id), ...changes })
 const claimText = (id: bigint) => {
   const { offset, eventId, plant } = claimOf(id)
   return JSON.stringify({ offset, event: eventId, ...(plant ? textsOf(plant) : { unreadable: true }) })
 }
 
 const KEYS = ['meta', 'plants', 'order', 'parked'] as const
+type Key = (typeof KEYS)[number] | 'live' | 'filling'
+const keyOf = (key: Key) => (key === 'live' || key === 'filling' ? key : `${GENERATION}:${key}`)
 
 type Corruption = [what: string, corrupt: (redis: Redis, at: string) => Promise<unknown>, found: Difference[]]
 
@@ -29,27 +31,24 @@ const inMeta = (field: string, text: string) => (redis: Redis, at: string) =>
 const inParked = (offset: string, reason: string) => (redis: Redis, at: string) =>
   redis.hset(`${at}${GENERATION}:parked`, offset, reason)
 const notParked = (offset: string) => (redis: Redis, at: string) => redis.hdel(`${at}${GENERATION}:parked`, offset)
-const reordered =
-  (...ids: string[]) =>
-  async (redis: Redis, at: string) => {
-    await redis.del(`${at}${GENERATION}:order`)
-    await redis.rpush(`${at}${GENERATION}:order`, ...ids)
-  }
+const deleted =
+  (...keys: Key[]) =>
+  (redis: Redis, at: string) =>
+    redis.del(...keys.map((key) => at + keyOf(key)))
+const reordered = (ids: string[]) => async (redis: Redis, at: string) => {
+  await redis.del(`${at}${GENERATION}:order`)
+  await redis.rpush(`${at}${GENERATION}:order`, ...ids)
+}
 const all =
   (...steps: Corruption[1][]) =>
   async (redis: Redis, at: string) => {
     for (const corrupt of steps) await corrupt(redis, at)
   }
-const expiring =
-  (key: string) =>
-  (redis: Redis, at: string): Promise<unknown> =>
-    redis.pexpire(`${at}${key}`, 3_600_000)
-const otherType =
-  (key: string, type: 'string' | 'set') =>
-  async (redis: Redis, at: string): Promise<unknown> => {
-    await redis.del(`${at}${key}`)
-    return type === 'set' ? redis.sadd(`${at}${key}`, 'x') : redis.set(`${at}${key}`, 'x')
-  }
+const expiring = (key: Key) => (redis: Redis, at: string) => redis.pexpire(`${at}${keyOf(key)}`, 3_600_000)
+const otherType = (key: Key, type: 'string' | 'set') => async (redis: Redis, at: string) => {
+  await redis.del(`${at}${keyOf(key)}`)
+  return type === 'set' ? redis.sadd(`${at}${keyOf(key)}`, 'x') : redis.set(`${at}${keyOf(key)}`, 'x')
+}
 const changed = (id: bigint, field: string, expected: string | null, found: string | null): Subject => ({
   what: 'entryChanged',
   id: String(id),
@@ -57,8 +56,21 @@ const changed = (id: bigint, field: string, expected: string | null, found: stri
   expected,
   found,
 })
+/** An entry with these changes, which differs in one field. */
+const changedEntry = (
+  what: string,
+  id: bigint,
+  changes: Changes,
+  ...difference: [field: string, expected: string | null, found: string | null]
+): Corruption => [what, inPlants(String(id), entry(id, changes)), [changed(id, ...difference)]]
+const changedOrder = (what: string, ids: string[], ...found: Difference[]): Corruption => [what, reordered(ids), found]
+const misplaced = (id: string, after: string): Subject => ({ what: 'orderMisplaced', id, after })
+const missing = (id: string): Subject => ({ what: 'orderMissing', id })
+const extra = (id: string): Subject => ({ what: 'orderExtra', id })
+const repeated = (id: string): Subject => ({ what: 'orderRepeated', id })
 const soon = expect.stringMatching(/^\d+$/) as string
 
+const parkedMissing: Subject = { what: 'parkedMissing', offset: '3', expected: String(PARKED.otherType) }
 const noGeneration: Difference = { generation: '', what: 'noGeneration', end: offsetOf(7) }
 
 const CORRUPTIONS: Corruption[] = [
@@ -74,43 +86,22 @@ const CORRUPTIONS: Corruption[] = [
     inPlants('007', entry(2n)),
     [{ what: 'entryExtra', id: '007', found: 'an invalid entry' }],
   ],
-  [
-    'another event',
-    inPlants('2', entry(2n, { eventId: eventId(99) })),
-    [changed(2n, 'eventId', eventId(1), eventId(99))],
-  ],
-  ['another offset', inPlants('2', entry(2n, { offset: offsetOf(3) })), [changed(2n, 'offset', '1', '3')]],
-  ['an offset beyond the log', inPlants('2', entry(2n, { offset: offsetOf(99) })), [changed(2n, 'offset', '1', '99')]],
-  [
-    'another name',
-    inPlants('2', entry(2n, { plant: plantWith({ name: 'x' }) })),
-    [changed(2n, 'name', 'plant 2', 'x')],
-  ],
-  [
-    'an added tag',
-    inPlants('2', entry(2n, { plant: plantWith({ name: 'plant 2', tag: '' }) })),
-    [changed(2n, 'tag', null, '')],
-  ],
-  [
-    'a removed tag',
-    inPlants('1', entry(1n, { plant: plantWith({ name: 'plant 1' }) })),
-    [changed(1n, 'tag', 'herb', null)],
-  ],
-  [
-    'another tag',
-    inPlants('1', entry(1n, { plant: plantWith({ name: 'plant 1', tag: 'tree' }) })),
-    [changed(1n, 'tag', 'herb', 'tree')],
-  ],
-  [
-    'a readable event stored as unreadable',
-    inPlants('2', entry(2n, { plant: undefined })),
-    [changed(2n, 'readable', 'yes', 'no')],
-  ],
-  [
+  changedEntry('another event', 2n, { eventId: eventId(99) }, 'eventId', eventId(1), eventId(99)),
+  changedEntry('another offset', 2n, { offset: offsetOf(3) }, 'offset', '1', '3'),
+  changedEntry('an offset beyond the log', 2n, { offset: offsetOf(99) }, 'offset', '1', '99'),
+  changedEntry('another name', 2n, { plant: plantWith({ name: 'x' }) }, 'name', 'plant 2', 'x'),
+  changedEntry('an added tag', 2n, { plant: plantWith({ name: 'plant 2', tag: '' }) }, 'tag', null, ''),
+  changedEntry('a removed tag', 1n, { plant: plantWith({ name: 'plant 1' }) }, 'tag', 'herb', null),
+  changedEntry('another tag', 1n, { plant: plantWith({ name: 'plant 1', tag: 'tree' }) }, 'tag', 'herb', 'tree'),
+  changedEntry('a readable event stored as unreadable', 2n, { plant: undefined }, 'readable', 'yes', 'no'),
+  changedEntry(
     'an unreadable event stored as readable',
-    inPlants('3', entry(3n, { plant: plantWith({ name: 'x' }) })),
-    [changed(3n, 'readable', 'no', 'yes')],
-  ],
+    3n,
+    { plant: plantWith({ name: 'x' }) },
+    'readable',
+    'no',
+    'yes',
+  ),
   [
     'an entry of another id in place of one',
     all(noEntry('2'), inPlants('9', entry(2n))),
@@ -141,51 +132,28 @@ const CORRUPTIONS: Corruption[] = [
       [{ what: 'entryUndecodable', id: '2', expected: claimText(2n) }],
     ],
   ),
-  [
-    'two swapped ids in the order',
-    reordered('1', '3', '2', '4', '5'),
-    [{ what: 'orderMisplaced', id: '2', after: '3' }],
-  ],
-  [
-    'two swapped ids that were created one after the other',
-    reordered('1', '2', '3', '5', '4'),
-    [{ what: 'orderMisplaced', id: '4', after: '5' }],
-  ],
-  ['an id missing from the order', reordered('1', '2', '4', '5'), [{ what: 'orderMissing', id: '3' }]],
-  ['an extra id in the order', reordered('1', '2', '3', '9', '4', '5'), [{ what: 'orderExtra', id: '9' }]],
-  ['an invalid id in the order', reordered('1', '2', 'x', '3', '4', '5'), [{ what: 'orderExtra', id: 'x' }]],
-  ['an id twice in the order', reordered('1', '2', '3', '4', '2', '5'), [{ what: 'orderRepeated', id: '2' }]],
-  [
-    'an id in the order in place of another',
-    reordered('1', '1', '3', '4', '5'),
-    [
-      { what: 'orderRepeated', id: '1' },
-      { what: 'orderMissing', id: '2' },
-    ],
-  ],
-  [
+  changedOrder('two swapped ids in the order', ['1', '3', '2', '4', '5'], misplaced('2', '3')),
+  changedOrder('two swapped ids, created one after the other', ['1', '2', '3', '5', '4'], misplaced('4', '5')),
+  changedOrder('an id missing from the order', ['1', '2', '4', '5'], missing('3')),
+  changedOrder('an extra id in the order', ['1', '2', '3', '9', '4', '5'], extra('9')),
+  changedOrder('an invalid id in the order', ['1', '2', 'x', '3', '4', '5'], extra('x')),
+  changedOrder('an id twice in the order', ['1', '2', '3', '4', '2', '5'], repeated('2')),
+  changedOrder('an id in the order in place of another', ['1', '1', '3', '4', '5'], repeated('1'), missing('2')),
+  changedOrder(
     'two ids in one element of the order, and an empty element',
-    reordered('1,2', '', '3', '4', '5'),
-    [
-      ...['1,2', ''].map((id) => ({ what: 'orderExtra', id }) as const),
-      ...['1', '2'].map((id) => ({ what: 'orderMissing', id }) as const),
-    ],
-  ],
+    ['1,2', '', '3', '4', '5'],
+    ...[extra('1,2'), extra(''), missing('1'), missing('2')],
+  ),
   [
     'a plant under another id, in the order and among the entries',
-    all(noEntry('2'), inPlants('9', entry(2n)), reordered('1', '9', '3', '4', '5')),
+    all(noEntry('2'), inPlants('9', entry(2n)), reordered(['1', '9', '3', '4', '5'])),
     [
-      { what: 'orderExtra', id: '9' },
-      { what: 'orderMissing', id: '2' },
+      ...[extra('9'), missing('2')],
       { what: 'entryMissing', id: '2', expected: claimText(2n) },
       { what: 'entryExtra', id: '9', found: claimText(2n) },
     ],
   ],
-  [
-    'no order',
-    (redis, at) => redis.del(`${at}${GENERATION}:order`),
-    ['1', '2', '3', '4', '5'].map((id) => ({ what: 'orderMissing', id })),
-  ],
+  ['no order', deleted('order'), ['1', '2', '3', '4', '5'].map(missing)],
   ['another count of plants', inMeta('plants', '6'), [{ what: 'count', of: 'plants', expected: '5', found: '6' }]],
   ['another count of voids', inMeta('voids', '0'), [{ what: 'count', of: 'voids', expected: '1', found: '0' }]],
   ['another count of parked', inMeta('parked', '02'), [{ what: 'count', of: 'parked', expected: '2', found: '02' }]],
@@ -208,11 +176,7 @@ const CORRUPTIONS: Corruption[] = [
       [{ what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found }],
     ],
   ),
-  [
-    'a missing parked record',
-    notParked('3'),
-    [{ what: 'parkedMissing', offset: '3', expected: String(PARKED.otherType) }],
-  ],
+  ['a missing parked record', notParked('3'), [parkedMissing]],
   ['an extra parked record', inParked('1', '2'), [{ what: 'parkedExtra', offset: '1', found: '2' }]],
   ['a record parked after the checkpoint', inParked('50', '2'), [{ what: 'parkedExtra', offset: '50', found: '2' }]],
   ['a record parked at an invalid offset', inParked('03', '1'), [{ what: 'parkedExtra', offset: '03', found: '1' }]],
@@ -220,10 +184,7 @@ const CORRUPTIONS: Corruption[] = [
     (offset): Corruption => [
       `a record parked at ${offset} in place of a valid one`,
       all(notParked('3'), inParked(offset, '2')),
-      [
-        { what: 'parkedMissing', offset: '3', expected: String(PARKED.otherType) },
-        { what: 'parkedExtra', offset, found: '2' },
-      ],
+      [parkedMissing, { what: 'parkedExtra', offset, found: '2' }],
     ],
   ),
   ...['2', '01'].map(
@@ -243,13 +204,8 @@ const CORRUPTIONS: Corruption[] = [
     (redis, at) => redis.set(`${at}filling`, 'nothing'),
     [{ what: 'pointerDangling', key: 'filling', found: 'nothing' }],
   ],
-  ['an expiry of the pointer', expiring('live'), [{ what: 'expiry', key: 'live', found: soon }]],
-  ...KEYS.map(
-    (key): Corruption => [
-      `an expiry of ${key}`,
-      expiring(`${GENERATION}:${key}`),
-      [{ what: 'expiry', key, found: soon }],
-    ],
+  ...(['live', ...KEYS] as const).map(
+    (key): Corruption => [`an expiry of ${key}`, expiring(key), [{ what: 'expiry', key, found: soon }]],
   ),
   ...(
     [
@@ -262,7 +218,7 @@ const CORRUPTIONS: Corruption[] = [
   ).map(
     ([key, expected, found]): Corruption => [
       `${key} of another type`,
-      otherType(key === 'filling' ? key : `${GENERATION}:${key}`, found),
+      otherType(key, found),
       [{ what: 'wrongType', key, expected, found }],
     ],
   ),
@@ -274,16 +230,8 @@ const CORRUPTIONS: Corruption[] = [
       { what: 'leftover', found: GENERATION },
     ],
   ],
-  [
-    'a missing live pointer',
-    (redis, at) => redis.del(`${at}live`),
-    [{ what: 'leftover', found: GENERATION }, noGeneration],
-  ],
-  [
-    'a partition without any key',
-    (redis, at) => redis.del(...['live', ...KEYS.map((key) => `${GENERATION}:${key}`)].map((key) => at + key)),
-    [noGeneration],
-  ],
+  ['a missing live pointer', deleted('live'), [{ what: 'leftover', found: GENERATION }, noGeneration]],
+  ['a partition without any key', deleted('live', ...KEYS), [noGeneration]],
   [
     'a pointer of another type',
     otherType('live', 'set'),

@@ -15,56 +15,65 @@ import type { PartitionProgress } from './rebuild-progress.ts'
 const PARTITIONS = 2
 const ALL = allPartitions(PARTITIONS)
 const WAIT_MS = 30_000
-const eventOf = (id: bigint) => newEvent(id, PARTITIONS)
 
-async function openStore() {
+type Store = Awaited<ReturnType<typeof openProjectedStore>>
+const fillStore = (store: Store) => store.append(mixedEvents(1_500, 900, PARTITIONS))
+
+/** A store whose log was filled and projected, by a projector that has ended. */
+async function openProjected(fill: (store: Store) => Promise<unknown> = fillStore) {
   const store = await openProjectedStore(PARTITIONS)
-  const { topic: log, redis, metas, ends } = store
+  await fill(store)
+  const { projector } = store.startProjector()
+  await store.untilProjected()
+  await projector.close()
+  const { topic: log, redis, metas } = store
   const { generations } = store.readModel
   const at = (partition: Partition) => `{${log.topic}:${partition}}:`
 
+  /** The contents of the live generations, key by key. */
+  const content = () => Promise.all(ALL.map((partition) => readStoredPartition(redis, log.topic, partition)))
+  const before = await content()
+
+  function rebuild(run: Partial<RebuildRun> = {}, changes: Partial<Generations> = {}) {
+    const { signal } = new AbortController()
+    const all = { partitions: ALL, fromEmpty: false, signal, onProgress() {} }
+    return rebuildStore({ ...log, generations: { ...generations, ...changes }, log: quietLog }, { ...all, ...run })
+  }
+
+  /** Expects only keys of the live generations. */
+  async function expectNothingLeft(): Promise<void> {
+    for (const { live, filling, names } of (await generations.list()).partitions) {
+      expect({ filling, names }).toEqual({ filling: '', names: [live] })
+    }
+  }
+
   return {
-    ...{ ...store, generations, at },
-
-    /** Appends records of an aborted transaction, which no consumer reads. */
-    async abortTransaction(records: NewRecord[]): Promise<void> {
-      const size = async () => (await ends()).reduce((sum, end) => sum + end, 0)
-      const before = await size()
-      const transaction = await (await openTransactional(log.kafka)).transaction()
-      await transaction.send({ topic: log.topic, messages: records })
-      await transaction.abort()
-      // The control record of each partition is written after the response to the abort.
-      await vi.waitFor(async () => expect(await size()).toBe(before + records.length + PARTITIONS), WAIT_MS)
-    },
-
-    rebuild(run: Partial<RebuildRun> = {}, changes: Partial<Generations> = {}) {
-      const { signal } = new AbortController()
-      const all = { partitions: ALL, fromEmpty: false, signal, onProgress() {} }
-      return rebuildStore({ ...log, generations: { ...generations, ...changes }, log: quietLog }, { ...all, ...run })
-    },
-
+    ...{ ...store, generations, at, rebuild, expectNothingLeft },
     names: async () => (await metas()).map(({ generation }) => generation),
-    /** The contents of the live generations, key by key. */
-    content: () => Promise.all(ALL.map((partition) => readStoredPartition(redis, log.topic, partition))),
     dump: () => dumpKeys(redis, log.topic),
 
-    /** Expects only keys of the live generations. */
-    async expectNothingLeft(): Promise<void> {
-      for (const { live, filling, names } of (await generations.list()).partitions) {
-        expect({ filling, names }).toEqual({ filling: '', names: [live] })
-      }
+    expectProjected: async () => expect(await content()).toEqual(before),
+
+    /** Rebuilds, and expects new generations with the contents that were projected, and no other keys. */
+    async expectRebuilt(...run: Parameters<typeof rebuild>) {
+      const results = await rebuild(...run)
+      expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
+      expect(await content()).toEqual(before)
+      await expectNothingLeft()
+      return results
     },
   }
 }
 
-/** A store whose log was projected by a projector that has ended. */
-async function openProjected(events = mixedEvents(1_500, 900, PARTITIONS)) {
-  const store = await openStore()
-  await store.append(events)
-  const { projector } = store.startProjector()
-  await store.untilProjected()
-  await projector.close()
-  return store
+/** Appends records of an aborted transaction, which no consumer reads. */
+async function abortTransaction({ topic: { kafka, topic }, ends }: Store, messages: NewRecord[]): Promise<void> {
+  const size = async () => (await ends()).reduce((sum, end) => sum + end, 0)
+  const before = await size()
+  const transaction = await (await openTransactional(kafka)).transaction()
+  await transaction.send({ topic, messages })
+  await transaction.abort()
+  // The control record of each partition is written after the response to the abort.
+  await vi.waitFor(async () => expect(await size()).toBe(before + messages.length + PARTITIONS), WAIT_MS)
 }
 
 /** Interrupts the rebuild when it has passed this many records of a partition. */
@@ -79,20 +88,17 @@ function interruptedAfter(records: number): Partial<RebuildRun> {
 describe('a rebuild', () => {
   it('makes equal generations under new names, and leaves nothing else', async () => {
     const store = await openProjected()
-    const [before, old] = [await store.content(), await store.names()]
+    const old = await store.names()
     const phases = new Set<string>()
-    const results = await store.rebuild({
+    const results = await store.expectRebuilt({
       onProgress: ({ phase, passed, total }) => {
         phases.add(phase)
         expect(passed).toBeLessThanOrEqual(total)
       },
     })
-    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
-    expect(await store.content()).toEqual(before)
     const names = await store.names()
     expect(results.map(({ generation }) => generation)).toEqual(names)
     expect(names.filter((name) => old.includes(name))).toEqual([])
-    await store.expectNothingLeft()
     expect(phases).toEqual(new Set(['filling', 'verifying', 'switching', 'switched']))
   })
 
@@ -100,19 +106,12 @@ describe('a rebuild', () => {
     ['after', mixedEvents(300, 200, PARTITIONS)],
     ['without', []],
   ])('completes for a log that ends with an aborted transaction, %s other records', async (_what, events) => {
-    const store = await openStore()
-    if (events.length > 0) await store.append(events)
-    await store.abortTransaction(Array.from({ length: 50 }, (_, n) => eventOf(BigInt(5_000 + n))))
-    const { projector } = store.startProjector()
-    await store.untilProjected()
-    await projector.close()
-    const before = await store.content()
-    for (const recordsAtOnceMax of [undefined, 100]) {
-      const results = await store.rebuild(recordsAtOnceMax === undefined ? {} : { recordsAtOnceMax })
-      expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
-      expect(await store.content()).toEqual(before)
-    }
-    await store.expectNothingLeft()
+    const store = await openProjected(async (opened) => {
+      if (events.length > 0) await opened.append(events)
+      const aborted = Array.from({ length: 50 }, (_, n) => newEvent(BigInt(5_000 + n), PARTITIONS))
+      await abortTransaction(opened, aborted)
+    })
+    for (const slices of [{}, { recordsAtOnceMax: 100 }]) await store.expectRebuilt(slices)
   })
 
   it('leaves what it filled when it is interrupted, and the next one continues there', async () => {
@@ -157,78 +156,56 @@ describe('a rebuild', () => {
   })
 
   it('succeeds at least once when two run at the same time, and harms nothing', async () => {
-    const store = await openProjected()
-    const before = await store.content()
-    const both = await Promise.allSettled([store.rebuild(), store.rebuild()])
+    const { rebuild, expectRebuilt, expectProjected } = await openProjected()
+    const both = await Promise.allSettled([rebuild(), rebuild()])
     expect(both.some(({ status }) => status === 'fulfilled')).toBe(true)
-    expect(await store.content()).toEqual(before)
-    await store.rebuild()
-    expect(await store.content()).toEqual(before)
-    await store.expectNothingLeft()
+    await expectProjected()
+    await expectRebuilt()
   })
 
   it('abandons a generation that was filled from a longer log, and starts again', async () => {
     const store = await openProjected()
-    const before = await store.content()
     const P = 0 as Partition
     await store.generations.startFilling(P, 'of-a-longer-log')
     await store.redis.hset(`${store.at(P)}of-a-longer-log:meta`, 'checkpoint', 1_000_000)
-    const results = await store.rebuild()
-    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    await store.expectRebuilt()
     expect((await store.names())[P]).not.toBe('of-a-longer-log')
-    expect(await store.content()).toEqual(before)
-    await store.expectNothingLeft()
   })
 
   it.each(['plants', 'order'])('fills another generation when the one to switch to has lost its %s', async (key) => {
     const store = await openProjected()
-    const before = await store.content()
     let lost = ''
     const switchTo: Generations['switchTo'] = async (partition, call) => {
       if (lost === '') await store.redis.del(`${store.at(partition)}${call.generation}:${key}`)
       lost ||= call.generation
       return store.generations.switchTo(partition, call)
     }
-    const results = await store.rebuild({}, { switchTo })
-    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    await store.expectRebuilt({}, { switchTo })
     expect(await store.names()).not.toContain(lost)
-    expect(await store.content()).toEqual(before)
-    await store.expectNothingLeft()
   })
 
   it('refuses a partition that Redis has nothing of, and fills it with fromEmpty', async () => {
     const store = await openProjected()
-    const before = await store.content()
     await store.redis.del(`${store.at(0 as Partition)}live`)
     const unchanged = await store.dump()
     await expect(store.rebuild()).rejects.toThrow(RebuildError)
     await expect(store.rebuild()).rejects.toThrow(/nothing of partition 0.*--from-empty/)
     expect(await store.dump()).toEqual(unchanged)
-    const results = await store.rebuild({ fromEmpty: true })
-    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
-    expect(await store.content()).toEqual(before)
-    await store.expectNothingLeft()
+    await store.expectRebuilt({ fromEmpty: true })
   })
 
-  it('repairs a live generation', async () => {
+  it('repairs a live generation with a dangling or expiring pointer, or an order of another type', async () => {
     const store = await openProjected()
-    const before = await store.content()
     const at = store.at(0 as Partition)
-    const damages: Record<string, (name: string) => Promise<unknown>> = {
-      'a dangling pointer': () => store.redis.set(`${at}live`, 'nothing'),
-      'a pointer that expires': () => store.redis.expire(`${at}live`, 1_000),
-      'an order of another type': (name) => store.redis.set(`${at}${name}:order`, 'text'),
-    }
-    for (const [what, harm] of Object.entries(damages)) {
-      await harm((await store.names())[0] as string)
-      const results = await store.rebuild({ fromEmpty: true })
-      expect(
-        results.map(({ is }) => is),
-        what,
-      ).toEqual(['switched', 'switched'])
-      expect(await store.content(), what).toEqual(before)
-      expect(await store.redis.ttl(`${at}live`), what).toBe(-1)
-      await store.expectNothingLeft()
+    const damages = [
+      () => store.redis.set(`${at}live`, 'nothing'),
+      () => store.redis.expire(`${at}live`, 1_000),
+      (name: string) => store.redis.set(`${at}${name}:order`, 'text'),
+    ]
+    for (const damage of damages) {
+      await damage((await store.names())[0] as string)
+      await store.expectRebuilt({ fromEmpty: true })
+      expect(await store.redis.ttl(`${at}live`)).toBe(-1)
     }
   })
 })

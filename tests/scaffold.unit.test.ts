@@ -9,7 +9,6 @@ import { collisionsOf, renamingTo } from '../local/scaffold/renaming.ts'
 import { readOptions } from '../local/scaffold.ts'
 
 const toOrder = renamingTo({ name: 'order', plural: 'orders' })
-const toCategory = renamingTo({ name: 'category', plural: 'categories' })
 
 describe('the renaming', () => {
   it.each([
@@ -29,21 +28,14 @@ describe('the renaming', () => {
     expect(toOrder(text)).toBe(renamed)
   })
 
-  it('has an irregular plural', () => {
-    const [text, renamed] = [
-      'plants, #plantstoretablelag, a PlantStore',
-      'categories, #categorystoretablelag, a CategoryStore',
-    ]
-    expect(toCategory(text)).toBe(renamed)
-  })
-
   it.each([
-    ['user', 'a'],
-    ['unit', 'a'],
-    ['hour', 'an'],
-    ['item', 'an'],
-  ])('has the article that is spoken before %s', (name, article) => {
-    expect(renamingTo({ name, plural: `${name}s` })('a plant')).toBe(`${article} ${name}`)
+    ['a', 'user', 'users'],
+    ['a', 'unit', 'units'],
+    ['an', 'hour', 'hours'],
+    ['an', 'item', 'items'],
+    ['a', 'category', 'categories'],
+  ])('has the article that is spoken and the plural that is given: %s %s, %s', (article, name, plural) => {
+    expect(renamingTo({ name, plural })('a plant, plants')).toBe(`${article} ${name}, ${plural}`)
   })
 })
 

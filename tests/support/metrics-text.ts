@@ -1,3 +1,4 @@
+import type { Metrics } from '@plant-store/shared/runtime/metrics.ts'
 import type { RunningService } from './plant-store.ts'
 
 export type Sample = { name: string; labels: Record<string, string>; value: number }
@@ -17,6 +18,12 @@ export function sumOf(
       sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
   )
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
+}
+
+/** The values of a metric in this process, by the label `reason`, or by what a name has after that of the metric. */
+export async function valuesOf(metrics: Metrics, name: string): Promise<Record<string, number>> {
+  const samples = samplesIn(await metrics.metrics()).filter((sample) => sample.name.startsWith(name))
+  return Object.fromEntries(samples.map((one) => [one.labels.reason ?? one.name.slice(name.length), one.value]))
 }
 
 /** The samples in metrics that prom-client has written. `dashboard.long` has Prometheus check their format. */

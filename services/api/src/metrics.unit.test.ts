@@ -3,7 +3,7 @@ import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { expect, it } from 'vitest'
-import { samplesIn } from '../../../tests/support/metrics-text.ts'
+import { valuesOf } from '../../../tests/support/metrics-text.ts'
 import { addApiMetrics } from './metrics.ts'
 
 const [P, Q] = [0 as Partition, 1 as Partition]
@@ -26,24 +26,19 @@ function observedAppender(metrics: ReturnType<typeof createMetrics>) {
   return { send: () => addApiMetrics(metrics).observeAppends(appender).send(1, 'healthy', batches), respond: resolve }
 }
 
-async function samplesOf(metrics: ReturnType<typeof createMetrics>, name: string) {
-  const samples = samplesIn(await metrics.metrics()).filter((sample) => sample.name.startsWith(name))
-  return Object.fromEntries(samples.map((sample) => [sample.name.slice(name.length), sample.value]))
-}
-
 it('measures an append request, also one that fails', async () => {
   const metrics = createMetrics('api')
   const { send, respond } = observedAppender(metrics)
   const sending = send()
-  expect(await samplesOf(metrics, 'plant_store_append_records')).toMatchObject({ _count: 1, _sum: 3 })
-  expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 0 })
+  expect(await valuesOf(metrics, 'plant_store_append_records')).toMatchObject({ _count: 1, _sum: 3 })
+  expect(await valuesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 0 })
   const results = new Map<Partition, AppendResult>([
     [P, { is: 'appended', base: 0 as Offset }],
     [Q, { is: 'unknown', cause: new Error('lost') }],
   ])
   respond(results)
   expect(await sending).toBe(results)
-  expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
+  expect(await valuesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
 })
 
 it.each([
@@ -64,7 +59,7 @@ it.each([
   const metrics = createMetrics('api')
   const { requestCompleted } = addApiMetrics(metrics)
   requestCompleted({ method: 'POST', route: '/plants', status, error, durationMs: 1 })
-  expect((await samplesOf(metrics, 'plant_store_create_duration_seconds'))._count ?? 0).toBe(count)
+  expect((await valuesOf(metrics, 'plant_store_create_duration_seconds'))._count ?? 0).toBe(count)
 })
 
 it('samples the creates that were successful, and no other request', () => {

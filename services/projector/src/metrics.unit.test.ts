@@ -5,7 +5,7 @@ import type { ApplyResult } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { expect, it } from 'vitest'
-import { samplesIn } from '../../../tests/support/metrics-text.ts'
+import { valuesOf } from '../../../tests/support/metrics-text.ts'
 import { addProjectorMetrics } from './metrics.ts'
 
 const P = 0 as Partition
@@ -31,19 +31,7 @@ function observe(apply: () => Promise<ApplyResult>) {
     applyBatch: () => readModel.apply(P, BEFORE_LOG, BEFORE_LOG, batch, 'g'),
     observeParts: observer.observeParts,
     sample: () => observer.sample({ lag: () => undefined }),
-
-    /** The samples of a metric, by the value of their only label, or by their suffix. */
-    async read(name: string): Promise<Record<string, number>> {
-      const samples = samplesIn(await metrics.metrics()).filter((sample) =>
-        sample.name.startsWith(`plant_store_${name}`),
-      )
-      return Object.fromEntries(
-        samples.map((sample) => [
-          sample.labels.reason ?? sample.name.slice(`plant_store_${name}`.length),
-          sample.value,
-        ]),
-      )
-    },
+    read: (name: string) => valuesOf(metrics, `plant_store_${name}`),
   }
 }
 

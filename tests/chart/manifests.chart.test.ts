@@ -123,12 +123,8 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
 
 describe.runIf(programs !== undefined)('manifests', () => {
   it('the PrometheusRule has the rules of deploy/observability', async () => {
-    const { spec } = manifestOf(
-      await render(helm, { ...MINIMAL, monitoring: { enabled: true } }),
-      'PrometheusRule',
-      RELEASE,
-    )
-    expect(spec).toEqual(parse(RULES))
+    const manifests = await render(helm, { ...MINIMAL, monitoring: { enabled: true } })
+    expect(manifestOf(manifests, 'PrometheusRule', RELEASE).spec).toEqual(parse(RULES))
   })
 
   it('the alerts link to the page that the values name', async () => {
@@ -266,22 +262,12 @@ api:
     expect(manifestOf(manifests, 'Deployment', name).spec).not.toHaveProperty('replicas')
   })
 
-  it('plantctl runs its arguments', async () => {
+  it('plantctl runs its arguments, one run at a time, and a run that cannot start ends', async () => {
     const values = { ...MINIMAL, plantctl: { enabled: true, args: ['verify', '--table'], timeZone: 'Europe/Berlin' } }
     const { spec } = manifestOf(await render(helm, values), 'CronJob', `${RELEASE}-plantctl`)
-    expect(spec).toMatchObject({ suspend: true, timeZone: 'Europe/Berlin', jobTemplate: { spec: { backoffLimit: 0 } } })
-    expect(spec.jobTemplate.spec.template.spec.containers[0].args).toEqual(['plantctl', 'verify', '--table'])
-  })
-
-  it('a run that cannot start ends, so that the later ones run', async () => {
-    const values = {
-      ...MINIMAL,
-      plantctl: { enabled: true },
-      backup: { enabled: true, activeDeadlineSeconds: 1_000_000 },
-    }
-    const cronJobs = (await render(helm, values)).filter(({ spec }) => spec?.concurrencyPolicy === 'Forbid')
-    const limits = cronJobs.map(({ metadata, spec }) => [metadata.name, spec.jobTemplate.spec.activeDeadlineSeconds])
-    expect(Object.fromEntries(limits)).toEqual({ [`${RELEASE}-plantctl`]: 21_600, [`${RELEASE}-backup`]: 1_000_000 })
+    expect(spec).toMatchObject({ suspend: true, timeZone: 'Europe/Berlin', concurrencyPolicy: 'Forbid' })
+    expect(spec.jobTemplate.spec).toMatchObject({ backoffLimit: 0, activeDeadlineSeconds: 21_600 })
+    expect(podOf(spec.jobTemplate).containers[0].args).toEqual(['plantctl', 'verify', '--table'])
   })
 
   describe('the backup', () => {
@@ -293,11 +279,11 @@ api:
     })
     const claimed = (claimName: string) => [{ name: 'backup', persistentVolumeClaim: { claimName } }]
 
-    it('runs one at a time, with the settings of Kafka alone', async () => {
-      const { spec } = manifestOf(await render(helm, backup({})), 'CronJob', NAME)
+    it('runs one at a time, within its limit, with the settings of Kafka alone', async () => {
+      const { spec } = manifestOf(await render(helm, backup({ activeDeadlineSeconds: 1_000_000 })), 'CronJob', NAME)
       expect(spec).toMatchObject({ schedule: '*/10 * * * *', suspend: false, concurrencyPolicy: 'Forbid' })
       expect(spec).not.toHaveProperty('timeZone')
-      expect(spec.jobTemplate.spec.backoffLimit).toBe(0)
+      expect(spec.jobTemplate.spec).toMatchObject({ backoffLimit: 0, activeDeadlineSeconds: 1_000_000 })
       const [container] = podOf(spec.jobTemplate).containers
       expect(container).toMatchObject({
         args: ['plantctl', 'backup', '--to', '/backup/trees', '--json'],
@@ -311,9 +297,10 @@ api:
 
     it('goes to a volume that outlives the release', async () => {
       const manifests = await render(helm, backup({ size: '1Ti', storageClass: 'fast' }))
-      const { metadata, spec } = manifestOf(manifests, 'PersistentVolumeClaim', NAME)
-      expect(metadata).toMatchObject({ annotations: { 'helm.sh/resource-policy': 'keep' } })
-      expect(spec).toMatchObject({ resources: { requests: { storage: '1Ti' } }, storageClassName: 'fast' })
+      expect(manifestOf(manifests, 'PersistentVolumeClaim', NAME)).toMatchObject({
+        metadata: { annotations: { 'helm.sh/resource-policy': 'keep' } },
+        spec: { resources: { requests: { storage: '1Ti' } }, storageClassName: 'fast' },
+      })
       expect(podOf(manifestOf(manifests, 'CronJob', NAME).spec.jobTemplate).volumes).toEqual(claimed(NAME))
     })
 

@@ -15,7 +15,7 @@ export type RawRecord = {
 /** The record that a follower has fetched. */
 export function rawRecordOf(decoded: KafkaMessage): RawRecord {
   const { offset, timestamp, key, value } = decoded
-  const headers = headerListOf(decoded as Partial<DecodedRecord>)
+  const headers = headerListOf(decoded as KafkaMessage & DecodedRecord)
   return { offset: offsetOf(offset), timestamp, key, value, headers }
 }
 

@@ -11,7 +11,6 @@ import { checkTopic } from './topic.ts'
 const WAIT_MS = 20_000
 /** kafkajs without the corrections. */
 const original: typeof kafkajs = createPrivateKafkajs().load('index.js')
-original.CompressionCodecs[4] = kafkajs.CompressionCodecs[4]
 
 type Metadata = {
   topicMetadata: {

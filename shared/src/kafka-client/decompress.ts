@@ -19,10 +19,3 @@ export const CODECS: readonly { name: string; decompress: Decompress }[] = [
   { name: 'LZ4', decompress: async (records) => decompressLz4(records, MAX_BATCH_BYTES) },
   { name: 'Zstandard', decompress: (records) => zstdDecompressed(records, LIMIT) },
 ]
-
-/** Decompresses the messages in a message of the format before Kafka 0.11. Rejects one without any, too. */
-export const decompressMessage = (type: number) => async (value: Buffer | null) => {
-  const messages = value === null ? undefined : await CODECS[type]?.decompress(value)
-  if (messages === undefined || messages.length === 0) throw new RangeError('a compressed message has no messages')
-  return messages
-}

@@ -11,16 +11,12 @@ export type DecodedRecord = ReturnType<typeof readRecord>
 /** A batch that cannot be decoded; `offset` is its first one. */
 export type UndecodableBatch = { offset: string; codec: string; cause: unknown }
 
-/** The parts of kafkajs that are used here: its Decoder, and its decoder of the format before Kafka 0.11. */
+/** The part of kafkajs's Decoder that is used here. */
 type Decoder = {
   readInt32(): number
   canReadBytes(length: number): boolean
   readBytes(length: number): Buffer
 }
-type DecoderClass = new (bytes: Buffer) => Decoder
-type DecodeMessageSet = (messages: Decoder, length: number) => Promise<DecodedRecord[]>
-
-export type DecodeRecords = (bytes: Buffer) => Promise<DecodedRecord[]>
 
 export const UNKNOWN_CODEC = 'unknown codec'
 
@@ -29,7 +25,7 @@ type Undecodable = Partial<DecodedRecord> & { undecodable: UndecodableBatch }
 /** kafkajs drops records from before the offset that it has requested. */
 const AFTER_ALL_OFFSETS = String(2n ** 63n - 1n)
 
-// Offsets of the fields of a record batch. The message sets before Kafka 0.11 share the first two.
+// Offsets of the fields of a record batch.
 const LENGTH_AT = 8
 const MAGIC_AT = 16
 const FIRST_OFFSET_AT = 0
@@ -60,35 +56,28 @@ const CODEC_BITS = 0x07
  * would stop each of them. The decoder of kafkajs 2.2.4 passes each record of a batch as an argument of one call: a
  * batch of some 120,000 records, which any producer may write, overflows the stack.
  */
-export function recordsDecoder(Decoder: DecoderClass, decodeMessageSet: DecodeMessageSet): DecodeRecords {
-  const decodeBatch = batchDecoder()
-
-  return async (bytes) => {
-    const magic = bytes[MAGIC_AT] ?? 0
-    const records: DecodedRecord[] = []
-    let at = 0
-    let decodedBytes = 0
-    let emptyUpTo: string | undefined
-    try {
-      if (magic > MAGIC) throw new RangeError(`a record batch has the format ${magic}`)
-      if (magic < MAGIC) return await decodeMessageSet(new Decoder(bytes), bytes.length)
-      // The next fetch returns the rest: many small batches may hold very much.
-      while (bytes.length - at >= COUNTED_FROM && decodedBytes < MAX_BATCH_BYTES) {
-        // In a damaged batch the length may be negative.
-        const end = at + Math.max(0, COUNTED_FROM + bytes.readInt32BE(at + LENGTH_AT))
-        // A fetch ends at its byte limit, which is most often within a batch.
-        if (end > bytes.length) break
-        const decoded = await decodeBatch(bytes.subarray(at, end))
-        for (const record of decoded) records.push(record)
-        if (end - at === RECORDS_AT) emptyUpTo = lastOffsetOf(bytes.subarray(at, end))
-        decodedBytes += decoded[0]?.batchContext.records.length ?? 0
-        at = end
-      }
-    } catch (cause) {
-      if (records.length === 0) return [undecodable({ ...headOf(bytes.subarray(at)), cause })]
+export async function decodeRecords(bytes: Buffer): Promise<DecodedRecord[]> {
+  const records: DecodedRecord[] = []
+  let at = 0
+  let decodedBytes = 0
+  let emptyUpTo: string | undefined
+  try {
+    // The next fetch returns the rest: many small batches may hold very much.
+    while (bytes.length - at >= COUNTED_FROM && decodedBytes < MAX_BATCH_BYTES) {
+      // In a damaged batch the length may be negative.
+      const end = at + Math.max(0, COUNTED_FROM + bytes.readInt32BE(at + LENGTH_AT))
+      // A fetch ends at its byte limit, which is most often within a batch.
+      if (end > bytes.length) break
+      const decoded = await decodeBatch(bytes.subarray(at, end))
+      for (const record of decoded) records.push(record)
+      if (end - at === RECORDS_AT) emptyUpTo = lastOffsetOf(bytes.subarray(at, end))
+      decodedBytes += decoded[0]?.batchContext.records.length ?? 0
+      at = end
     }
-    return records.length > 0 || emptyUpTo === undefined ? records : [nothingUpTo(emptyUpTo)]
+  } catch (cause) {
+    if (records.length === 0) return [undecodable({ ...headOf(bytes.subarray(at)), cause })]
   }
+  return records.length > 0 || emptyUpTo === undefined ? records : [nothingUpTo(emptyUpTo)]
 }
 
 const lastOffsetOf = (batch: Buffer): string =>
@@ -121,11 +110,9 @@ export const undecodableIn = ([first]: readonly object[]): UndecodableBatch | un
   (first as Partial<Undecodable> | undefined)?.undecodable
 
 /** The same for responses up to version 11, where the length comes before the records. */
-export function sizedRecordsDecoder(decodeRecords: DecodeRecords) {
-  return async (response: Decoder): Promise<DecodedRecord[]> => {
-    const length = response.readInt32()
-    return length <= 0 || !response.canReadBytes(length) ? [] : decodeRecords(response.readBytes(length))
-  }
+export async function decodeSizedRecords(response: Decoder): Promise<DecodedRecord[]> {
+  const length = response.readInt32()
+  return length <= 0 || !response.canReadBytes(length) ? [] : decodeRecords(response.readBytes(length))
 }
 
 /**
@@ -134,17 +121,16 @@ export function sizedRecordsDecoder(decodeRecords: DecodeRecords) {
  * contradict each other. Kafka lets such a batch through when its compression is the topic's; to read on would make up
  * records, and different ones in each reader. The checksum is not verified, as in kafkajs.
  */
-function batchDecoder(): DecodeRecords {
-  const names: HeaderNames = []
-  return async (batch) => {
-    if (batch.length < RECORDS_AT) throw new RangeError(`a record batch has only ${batch.length} bytes`)
-    const count = batch.readInt32BE(COUNT_AT)
-    const codec = CODECS[codecOf(batch)]
-    if (codec === undefined) throw new RangeError(`a record batch has the codec ${codecOf(batch)}`)
-    const records = batch.subarray(RECORDS_AT)
-    const bytes = count <= 0 ? records : await codec.decompress(records)
-    return readRecords(createByteReader(bytes), count, contextOf(batch, bytes), names)
-  }
+async function decodeBatch(batch: Buffer): Promise<DecodedRecord[]> {
+  if (batch.length < RECORDS_AT) throw new RangeError(`a record batch has only ${batch.length} bytes`)
+  const magic = batch[MAGIC_AT]
+  if (magic !== MAGIC) throw new RangeError(`a record batch has the format ${magic}`)
+  const count = batch.readInt32BE(COUNT_AT)
+  const codec = CODECS[codecOf(batch)]
+  if (codec === undefined) throw new RangeError(`a record batch has the codec ${codecOf(batch)}`)
+  const records = batch.subarray(RECORDS_AT)
+  const bytes = count <= 0 ? records : await codec.decompress(records)
+  return readRecords(createByteReader(bytes), count, contextOf(batch, bytes))
 }
 
 /** The header of a record batch. 64-bit numbers are decimal strings, as in kafkajs. */
@@ -172,14 +158,14 @@ function contextOf(batch: Buffer, records: Buffer) {
 /** The key of a control record: a version and a type, two bytes each (Kafka's ControlRecordType). */
 const [TYPE_AT, TYPE_BYTES] = [2, 2]
 
-function readRecords(reader: ByteReader, count: number, context: BatchContext, names: HeaderNames): DecodedRecord[] {
+function readRecords(reader: ByteReader, count: number, context: BatchContext): DecodedRecord[] {
   const offset = sumWith(context.firstOffset)
   const isAppendTime = context.timestampType === LOG_APPEND_TIME
   const time = isAppendTime ? () => context.maxTimestamp : sumWith(context.firstTimestamp)
   const records: DecodedRecord[] = []
   for (let n = 0; n < count; n++) {
     const end = reader.varInt() + reader.position()
-    const record = readRecord(reader, context, offset, time, names)
+    const record = readRecord(reader, context, offset, time)
     if (reader.position() !== end) throw new RangeError(`record ${n} of a batch does not end at its length`)
     if (context.isControlBatch && (record.key ?? '').length < TYPE_AT + TYPE_BYTES)
       throw new RangeError(`control record ${n} of a batch has no type`)
@@ -203,7 +189,7 @@ function sumWith(text: string): Sum {
 }
 
 /** The first header names of the previous record: the next record most often has the same. */
-type HeaderNames = { text: string; bytes: Buffer }[]
+const headerNames: { text: string; bytes: Buffer }[] = []
 
 const MAX_CACHED_NAMES = 16
 const MAX_CACHED_NAME_LENGTH = 64
@@ -213,7 +199,7 @@ const MAX_CACHED_NAME_LENGTH = 64
  * many headers, which any producer may write, stops every reader for hours. It also takes an inherited property
  * (`constructor`) for an earlier header of that name.
  */
-function readRecord(reader: ByteReader, batchContext: BatchContext, offset: Sum, timestamp: Sum, names: HeaderNames) {
+function readRecord(reader: ByteReader, batchContext: BatchContext, offset: Sum, timestamp: Sum) {
   // The properties are evaluated, and so read, in this order.
   return {
     magicByte: batchContext.magicByte,
@@ -224,16 +210,16 @@ function readRecord(reader: ByteReader, batchContext: BatchContext, offset: Sum,
     value: reader.varIntBytes(),
     /** The place of the headers in the records of the batch. */
     headersAt: reader.position(),
-    headers: readHeaders(reader, names),
+    headers: readHeaders(reader),
     isControlRecord: batchContext.isControlBatch,
     batchContext,
   }
 }
 
-function readHeaders(reader: ByteReader, names: HeaderNames): Headers {
+function readHeaders(reader: ByteReader): Headers {
   const headers: Headers = {}
   const count = reader.varInt()
-  for (let n = 0; n < count; n++) addHeader(headers, readName(reader, n, names), reader.varIntBytes())
+  for (let n = 0; n < count; n++) addHeader(headers, readName(reader, n), reader.varIntBytes())
   return headers
 }
 
@@ -245,11 +231,11 @@ function addHeader(headers: Headers, name: string, value: Content): void {
 }
 
 /** Compares the bytes with the name at the same place of the previous record; no string is made when they are equal. */
-function readName(reader: ByteReader, n: number, names: HeaderNames): string {
-  const cached = names[n]
+function readName(reader: ByteReader, n: number): string {
+  const cached = headerNames[n]
   if (cached !== undefined && reader.skipIf(cached.bytes)) return cached.text
   const text = reader.varIntString()
-  if (n < MAX_CACHED_NAMES && text.length <= MAX_CACHED_NAME_LENGTH) names[n] = { text, bytes: Buffer.from(text) }
+  if (n < MAX_CACHED_NAMES && text.length <= MAX_CACHED_NAME_LENGTH) headerNames[n] = { text, bytes: Buffer.from(text) }
   return text
 }
 
@@ -261,9 +247,11 @@ function setHeader(headers: Headers, name: string, value: Content | Content[]): 
 
 export type HeaderList = [name: Buffer, value: Content][]
 
-/** With order, repetitions and names that are not UTF-8. The format before Kafka 0.11 knows no headers. */
-export function headerListOf({ batchContext, headersAt }: Partial<DecodedRecord>): HeaderList {
-  if (batchContext === undefined || headersAt === undefined) return []
+/** With order, repetitions and names that are not UTF-8. */
+export function headerListOf({
+  batchContext,
+  headersAt,
+}: Pick<DecodedRecord, 'batchContext' | 'headersAt'>): HeaderList {
   const reader = createByteReader(batchContext.records.subarray(headersAt))
   return Array.from({ length: reader.varInt() }, () => [reader.bytes(reader.varInt()), reader.varIntBytes()])
 }
@@ -298,7 +286,7 @@ export type FetchedMessage = {
   offset: string
   key: Buffer | null
   isControlRecord?: boolean
-  /** Absent in the format before Kafka 0.11, which has no transactions. */
+  /** Absent in what stands for a batch. */
   batchContext?: { producerId: string; inTransaction: boolean }
 }
 

@@ -23,7 +23,6 @@ original.load('src/protocol/message/compression/index.js').Codecs[ZSTD] = () => 
 const DECODE_MESSAGES = 'src/protocol/requests/fetch/v4/decodeMessages.js'
 const Encoder = original.load('src/protocol/encoder.js')
 const encodeHeader = original.load('src/protocol/recordBatch/header/v0/index.js')
-const encodeMessageSet = original.load('src/protocol/messageSet/index.js')
 const { RecordBatch } = original.load('src/protocol/recordBatch/v0/index.js')
 
 type Headers = [name: string, value: Buffer | null][]
@@ -161,20 +160,6 @@ const MAGIC_AT = 16
 const COUNT_AT = 57
 const RECORDS_AT = 61
 
-it.each([0, 1])('reads messages of version %d, the format before Kafka 0.11, as kafkajs does', async (version) => {
-  const entries = ['1', '2'].map((text) => ({
-    timestamp: 1_795_281_883_402,
-    key: text,
-    value: `value ${text}`,
-  }))
-  const written = encodeMessageSet({ messageVersion: version, compression: None, entries }).buffer
-  expect(await fetched(written)).toHaveLength(entries.length)
-  for (let end = written.length; end > ATTRIBUTES_AT; end--) {
-    const truncated = written.subarray(0, end)
-    expect(await fetched(truncated)).toEqual(await fetchedByOriginal(truncated))
-  }
-})
-
 it('reads nothing of a fetch that ends within the header of its first batch', async () => {
   const batch = await batchOf([{ value: one }])
   for (let end = 0; end <= ATTRIBUTES_AT; end++) expect(await fetched(batch.subarray(0, end))).toEqual([])
@@ -218,10 +203,12 @@ it.each([5, 6, 7])('reports a batch with the unknown codec %d', async (codec) =>
   expect(await undecodable(batch)).toMatchObject({ offset: '1000', codec: 'unknown codec' })
 })
 
-it('reports a batch of an unknown format', async () => {
-  const batch = await batchOf([{ value: one }], FIELDS)
-  batch.writeInt8(3, MAGIC_AT)
-  expect((await undecodable(batch)).cause.message).toBe('a record batch has the format 3')
+it.each([0, 1, 3])('reports a batch of the format %d, wherever the fetch starts', async (format) => {
+  const before = await batchOf([{ value: one }], { firstOffset: 900n })
+  const batch = await batchOf([{ value: one }, { value: two }], FIELDS)
+  batch.writeInt8(format, MAGIC_AT)
+  expect((await undecodable(batch)).cause.message).toBe(`a record batch has the format ${format}`)
+  expect((await fetched(Buffer.concat([before, batch]))).map(({ offset }) => offset)).toEqual(['907'])
 })
 
 it('leaves batches to the next fetch that would be more than 64 MiB together', async () => {

@@ -6,8 +6,7 @@ import type { Admin, Consumer, Producer } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, monotonicNow, withClosedPools, withFreshVersions } from './connections.ts'
 import { correctedRunners, groupsWithLiveBrokers, type MemberCluster, type Membership } from './consumer-group.ts'
-import { decompressMessage } from './decompress.ts'
-import { batchesWithoutRecords, keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
+import { batchesWithoutRecords, decodeSizedRecords, keepCommitted } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
 import type { Cluster } from './kafkajs-parts.ts'
 import { createLeaderProducer, type LeaderProducer, type ProduceDefinition } from './leader-producer.ts'
@@ -25,9 +24,6 @@ import { createTransactions, type Transactions } from './transactions.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
 
-/** The length of null. */
-const NO_BYTES = -1
-type KafkaDecoder = { readInt32(): number }
 /** The corrections replace modules of this version. */
 const VERSION = '2.2.4'
 
@@ -167,17 +163,6 @@ async function setDefaultOffset(
   this.resolveOffset({ topic, partition, offset: '-1' })
 }
 
-/**
- * Reads bytes after their length. A negative length, which only damage causes, would move the decoder back: it would
- * decode the same messages again until the memory is full.
- */
-function withoutNegativeLengths(readBytes: (this: KafkaDecoder, length: number) => Buffer | null) {
-  return function (this: KafkaDecoder, length = this.readInt32()) {
-    if (length < NO_BYTES) throw new RangeError(`${length} bytes cannot be read`)
-    return readBytes.call(this, length)
-  }
-}
-
 export type ExtendedAdmin = Admin & {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
   fetchWrittenOffsets: Admin['fetchTopicOffsets']
@@ -280,11 +265,8 @@ function load(): typeof import('kafkajs') {
   replace('src/consumer/filterAbortedMessages.js', keepCommitted)
   correct('src/consumer/batch.js', batchesWithoutRecords)
   correct('src/network/requestQueue/index.js', correctedQueue)
-  const Decoder = load('src/protocol/decoder.js')
-  Decoder.prototype.readBytes = withoutNegativeLengths(Decoder.prototype.readBytes)
-  const decodeRecords = recordsDecoder(Decoder, load('src/protocol/messageSet/decoder.js'))
-  replace('src/protocol/requests/fetch/v4/decodeMessages.js', sizedRecordsDecoder(decodeRecords))
-  correct('src/protocol/requests/fetch/index.js', (original) => fetchByTopicId(original, decodeRecords))
+  replace('src/protocol/requests/fetch/v4/decodeMessages.js', decodeSizedRecords)
+  correct('src/protocol/requests/fetch/index.js', fetchByTopicId)
   correct('src/protocol/requests/metadata/v0/response.js', metadataAsTheyAre)
   correct('src/protocol/requests/metadata/index.js', metadataWithTopicIds)
   const requests = produceRequests()
@@ -308,13 +290,8 @@ function load(): typeof import('kafkajs') {
   correct('src/admin/index.js', extendedAdmins)
   correct('src/consumer/index.js', extendedConsumers)
   correct('src/producer/index.js', (original) => extendedProducers(original, produce))
-  const loaded: typeof import('kafkajs') = modules.load('index.js')
   modules.loadAll()
-  const { GZIP, Snappy, LZ4, ZSTD } = loaded.CompressionTypes
-  // No request here compresses. The format before Kafka 0.11 is decompressed by these.
-  for (const type of [GZIP, Snappy, LZ4, ZSTD] as const)
-    loaded.CompressionCodecs[type] = () => ({ decompress: decompressMessage(type) })
-  return loaded
+  return load('index.js')
 }
 
 export const kafkajs = load()

@@ -15,7 +15,7 @@ import {
 } from './byte-codec.ts'
 import {
   type DecodedRecord,
-  type DecodeRecords,
+  decodeRecords,
   UNKNOWN_CODEC,
   type UndecodableBatch,
   undecodable,
@@ -189,20 +189,14 @@ const FETCHED = struct({
  * leader of a partition itself refuses to serve another topic of the same name. Without an id the highest version of
  * kafkajs is used. See Kafka's FetchRequest.json and FetchResponse.json.
  */
-export function fetchByTopicId(
-  original: RequestDefinition<FetchOptions>,
-  decodeRecords: DecodeRecords,
-): RequestDefinition<FetchOptions> {
+export function fetchByTopicId(original: RequestDefinition<FetchOptions>): RequestDefinition<FetchOptions> {
   return withVersion(original, FETCH_VERSION, (options) => {
     const topics = options.topics.flatMap(({ topic, partitions }) => {
       const topicId = partitions[0]?.topicId
       return topicId === undefined ? [] : [{ topic, topicId, partitions }]
     })
     if (topics.length < options.topics.length) return undefined
-    return {
-      encode: () => writeFetchRequest(options, topics),
-      decode: (bytes) => decodeFetch(bytes, topics, decodeRecords),
-    }
+    return { encode: () => writeFetchRequest(options, topics), decode: (bytes) => decodeFetch(bytes, topics) }
   })
 }
 
@@ -237,7 +231,7 @@ function writePartition({ partition, fetchOffset, maxBytes }: FetchPartition): v
   writeTags(writer)
 }
 
-async function decodeFetch(bytes: Buffer, topics: readonly TopicWithId[], decodeRecords: DecodeRecords) {
+async function decodeFetch(bytes: Buffer, topics: readonly TopicWithId[]) {
   const fetched = { throttleTime: 0, ...readResponse(bytes, FETCHED) }
   const { errorCode } = fetched
   if (errorCode !== 0) {

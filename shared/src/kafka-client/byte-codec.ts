@@ -17,8 +17,6 @@ const INITIAL_BYTES = 64 * 1_024
 const MAX_KEPT_BYTES = 1_048_576
 /** The varint of most record sizes, from 64 to 8,191 bytes, takes 2 bytes. */
 const USUAL_SIZE_BYTES = 2
-/** Up to this length a loop is faster than a call. */
-const SHORT_BYTES = 48
 
 /** Reads values one after another. Throws a RangeError where the bytes end too early. */
 export function createByteReader(bytes: Buffer) {
@@ -239,8 +237,7 @@ export function createByteWriter() {
     buffer(value: Buffer): void {
       const length = value.length
       makeRoom(length)
-      if (length > SHORT_BYTES) bytes.set(value, end)
-      else for (let index = 0; index < length; index++) bytes[end + index] = value[index] as number
+      bytes.set(value, end)
       end += length
     },
 

@@ -12,7 +12,7 @@ import type { Cluster } from './kafkajs-parts.ts'
 import { createLeaderProducer, type LeaderProducer, type ProduceDefinition } from './leader-producer.ts'
 import { metadataAsTheyAre, readLedPartitions } from './leaderless.ts'
 import { followNewestLeaders, useNewestLeaders } from './newest-leaders.ts'
-import { produceRequests } from './produce-request.ts'
+import { produceByName } from './produce-request.ts'
 import {
   fetchByTopicId,
   fetchWithTopicIds,
@@ -269,9 +269,8 @@ function load(): typeof import('kafkajs') {
   correct('src/protocol/requests/fetch/index.js', fetchByTopicId)
   correct('src/protocol/requests/metadata/v0/response.js', metadataAsTheyAre)
   correct('src/protocol/requests/metadata/index.js', metadataWithTopicIds)
-  const requests = produceRequests()
-  replace('src/protocol/requests/produce/v3/request.js', requests.byName)
-  const produce = correct('src/protocol/requests/produce/index.js', (original) => produceByTopicId(original, requests))
+  replace('src/protocol/requests/produce/v3/request.js', produceByName)
+  const produce = correct('src/protocol/requests/produce/index.js', produceByTopicId)
   Object.assign(load('src/consumer/offsetManager/index.js').prototype, { setDefaultOffset })
   const errors = load('src/errors.js')
   correct('src/network/connection.js', (original) => boundedConnections(original, errors))

@@ -21,7 +21,7 @@ import {
   undecodable,
 } from './fetched-records.ts'
 import type { BrokerPool, FetchPartition, FetchTopic, RequestDefinition } from './kafkajs-parts.ts'
-import type { ProduceOptions, ProduceRequests } from './produce-request.ts'
+import { encodeByTopicId, type ProduceOptions } from './produce-request.ts'
 import { bytesOfTopicId, TOPIC_ID_BYTES, type TopicId, topicIdOf } from './topic-id.ts'
 
 const uuid: Type<TopicId | undefined> = (reader) => topicIdOf(reader.bytes(TOPIC_ID_BYTES))
@@ -311,10 +311,7 @@ const PRODUCED = struct({
  * id, so a leader refuses to append to another topic of the same name. Each partition of its decoded response has the
  * id. Without an id the highest version of kafkajs is used. See Kafka's ProduceRequest.json and ProduceResponse.json.
  */
-export function produceByTopicId(
-  original: RequestDefinition<ProduceOptions>,
-  { encodeByTopicId }: ProduceRequests,
-): RequestDefinition<ProduceOptions> {
+export function produceByTopicId(original: RequestDefinition<ProduceOptions>): RequestDefinition<ProduceOptions> {
   return withVersion(original, PRODUCE_VERSION, (options) => {
     const topics = options.topicData.flatMap(({ topic, topicId }) =>
       topicId === undefined ? [] : [{ topic, topicId }],

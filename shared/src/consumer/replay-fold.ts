@@ -1,4 +1,4 @@
-import { after, FIRST, type Offset, type Partition } from '../plant/position.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 import { firstWins, type Ruling } from '../protocol/first-wins.ts'
 import { batchesOf } from './batches.ts'
 import { type ClaimTable, createClaimTable, memoryOf } from './first-claims/claim-table.ts'
@@ -36,7 +36,6 @@ export function createReplayFold(options: ReplayFoldOptions) {
   const { maxMib, maxEvents, isWanted, onPlants, onParked, signal } = options
   const reserve = memoryOf(maxMib, 'raise maxMib')
   const tables = new Map<Partition, ClaimTable>()
-  const next = new Map<Partition, Offset>()
   const counts = { records: 0, plants: 0, unreadable: 0, voids: 0, repeated: 0, foreign: 0, parked: 0 }
 
   function tableOf(partition: Partition): ClaimTable {
@@ -56,28 +55,21 @@ export function createReplayFold(options: ReplayFoldOptions) {
   }
 
   return {
-    /**
-     * Applies the next records of a partition; one call at a time. Records that were applied before are skipped: they
-     * come again when the group is joined again during a handler call. Rejects with the error of a handler.
-     */
+    /** Applies the next records of a partition; one call at a time. Rejects with the error of a handler. */
     async apply(partition: Partition, records: readonly PlantRecord[]): Promise<void> {
       const table = tableOf(partition)
-      const from = next.get(partition) ?? FIRST
-      const due = records.filter(({ offset }) => offset >= from)
       const created = new Set<PlantRecord>()
-      for (const record of due) {
+      for (const record of records) {
         const ruling = rule(table, record)
         count(record, ruling)
         if (ruling === 'created') created.add(record)
       }
-      const wanted = due.filter(({ offset }) => isWanted(partition, offset))
+      const wanted = records.filter(({ offset }) => isWanted(partition, offset))
       const batching = { maxEvents, deliverParked: onParked !== undefined }
       for (const { events, parked } of batchesOf(wanted, partition, (record) => created.has(record), batching)) {
         signal?.throwIfAborted()
         await (parked === undefined ? onPlants(events) : onParked?.(parked))
       }
-      const last = due.at(-1)
-      if (last !== undefined) next.set(partition, after(last.offset))
     },
 
     counts: (): ReplayCounts => ({ ...counts }),

@@ -1,9 +1,10 @@
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { after, BEFORE_FIRST, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { firstClaimOf } from '@plant-store/shared/protocol/coverage.ts'
 import { firstWins, type Ruling } from '@plant-store/shared/protocol/first-wins.ts'
+import { createWindow } from '@plant-store/shared/protocol/window.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
@@ -19,16 +20,14 @@ export type Rulings = {
   rule(claims: readonly Claim[]): Promise<ClaimRuling[]>
 }
 
-type FirstClaim = { offset: Offset; eventId: EventId }
-
 /** Ids per look-up in Redis. */
 const IDS_MAX = 1_000
-/** First claims in memory, about 150 bytes each. */
-const CLAIMS_MAX = 500_000
+/** First claims in memory. */
+const CLAIMS_MAX_BYTES = 64 * 1_048_576
 
 /** Rules on a single id from all its claims: the log alone has the first one. */
 export function rulingsOfOneId(id: PlantId): Rulings {
-  let first: FirstClaim | undefined
+  let first: Claim | undefined
   return {
     startFor: () => FIRST,
     add(claim) {
@@ -46,27 +45,31 @@ export function rulingsByReadModel(
   readModel: Pick<ReadModel, 'lookUp'>,
   partition: Partition,
   checkpoint: Offset = BEFORE_FIRST,
-  claimsMax?: number,
+  maxBytes = CLAIMS_MAX_BYTES,
 ): Rulings {
   const start = after(checkpoint)
-  const firstClaims = createFirstClaims(start, claimsMax)
+  const window = createWindow(start, maxBytes)
 
   async function ruleBatch(claims: readonly Claim[]): Promise<ClaimRuling[]> {
     const [found] = await readModel.lookUp([{ partition, ids: claims.map(({ id }) => id) }])
-    const { checkpoint: passed, entries } = found as PartitionLookUp
-    const ruled = claims.map((claim, n) => {
+    const { checkpoint, entries } = found as PartitionLookUp
+    // The first claim of these must have an entry: without one the read model is no fold of this log.
+    window.dropBefore(after(checkpoint))
+    return claims.map((claim, n) => {
       const entry = entries[n]
       // An invalid entry makes only its own id unknown.
-      if (entry instanceof EntryError) return { is: 'unknown' } as const
-      return rulingBy(entry ?? firstClaims.firstAfter(passed, claim.id), claim)
+      if (entry instanceof EntryError) return { is: 'unknown' }
+      const first = firstClaimOf(claim.id, { entry, checkpoint }, window)
+      return rulingBy(first.is === 'claimed' ? first.first : undefined, claim)
     })
-    firstClaims.forgetUpTo(passed)
-    return ruled
   }
 
   return {
     startFor: (from) => Math.min(from, start) as Offset,
-    add: firstClaims.add,
+    add(claim) {
+      // After an error the same claims are added again.
+      if (claim.offset >= window.next) window.pass({ offset: claim.offset, claim })
+    },
     async rule(claims) {
       const ruled: ClaimRuling[] = []
       for (let n = 0; n < claims.length; n += IDS_MAX) ruled.push(...(await ruleBatch(claims.slice(n, n + IDS_MAX))))
@@ -76,48 +79,8 @@ export function rulingsByReadModel(
 }
 
 /** Without a first claim, or with one after this claim, the read model is no fold of this log. */
-function rulingBy(first: FirstClaim | undefined, claim: Claim): ClaimRuling {
+function rulingBy(first: Claim | undefined, claim: Claim): ClaimRuling {
   if (first === undefined || first.offset > claim.offset) return { is: 'unknown' }
   const is = first.offset === claim.offset ? 'created' : firstWins(first, claim)
   return { is, first: first.offset }
-}
-
-/**
- * The first claim of each id that was read in one partition from an offset on. Its size is bounded: when it is full, it
- * drops the oldest claims and starts at a later offset.
- */
-function createFirstClaims(from: Offset, claimsMax = CLAIMS_MAX) {
-  let start = from
-  const firstClaims = new Map<PlantId, FirstClaim>()
-
-  return {
-    /** Adds a claim, in log order. Claims before the start are ignored. */
-    add({ id, offset, eventId }: Claim): void {
-      if (offset < start || firstClaims.has(id)) return
-      firstClaims.set(id, { offset, eventId })
-      for (const [oldest, first] of firstClaims) {
-        if (firstClaims.size <= claimsMax) break
-        firstClaims.delete(oldest)
-        start = after(first.offset)
-      }
-    },
-
-    /**
-     * The first claim of an id without an entry in a read model at `checkpoint`; undefined when it is not known because
-     * of offsets between the checkpoint and the start.
-     */
-    firstAfter(checkpoint: Offset, id: PlantId): FirstClaim | undefined {
-      const first = firstClaims.get(id)
-      return first !== undefined && first.offset > checkpoint && start <= after(checkpoint) ? first : undefined
-    },
-
-    /** Drops the claims that the read model has passed. */
-    forgetUpTo(checkpoint: Offset): void {
-      for (const [id, { offset }] of firstClaims) {
-        if (offset > checkpoint) break
-        firstClaims.delete(id)
-      }
-      if (checkpoint >= start) start = after(checkpoint)
-    },
-  }
 }

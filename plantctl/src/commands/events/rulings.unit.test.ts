@@ -9,6 +9,8 @@ import { logs } from '../../../../tests/support/generated-logs.ts'
 import { type ClaimRuling, rulingsByReadModel, rulingsOfOneId } from './rulings.ts'
 
 const P = 0 as Partition
+/** Enough for one claim with short texts. */
+const ONE_CLAIM_BYTES = 200
 const records = logs.map((batches) => batches.flatMap(({ records }) => records))
 const claimsOf = (records: readonly { claim?: Claim }[]) => records.flatMap(({ claim }) => claim ?? [])
 
@@ -52,16 +54,16 @@ const cases = falling.map(
   ([records, checkpoints, ...rest]): Case => [records, checkpoints.sort((a, b) => a - b), ...rest],
 )
 
-async function rule([records, checkpoints, from, batchSize]: Case, claimsMax?: number) {
+async function rule([records, checkpoints, from, batchSize]: Case, maxBytes?: number) {
   const claims = claimsOf(records)
   const known = checkpoints as Offset[]
-  const rulings = rulingsByReadModel(readModelOf(claims, known), P, known[0], claimsMax)
+  const rulings = rulingsByReadModel(readModelOf(claims, known), P, known[0], maxBytes)
   const start = rulings.startFor(from as Offset)
   const read = claims.filter(({ offset }) => offset >= start)
   const ruled: [Claim, ClaimRuling][] = []
   for (let n = 0; n < read.length; n += batchSize) {
     const batch = read.slice(n, n + batchSize)
-    for (const claim of batch) rulings.add(claim)
+    for (const claim of [...batch, ...batch]) rulings.add(claim)
     const shown = batch.filter(({ offset }) => offset >= from)
     const rulingsOfBatch = await rulings.rule(shown)
     ruled.push(...shown.map((claim, m) => [claim, rulingsOfBatch[m] as ClaimRuling] as [Claim, ClaimRuling]))
@@ -81,14 +83,14 @@ it('rules on every claim from read model and log together, wherever the checkpoi
 })
 
 it.each<[string, fc.Arbitrary<Case>, number | undefined]>([
-  ['too little memory for the claims after the checkpoint', cases, 1],
+  ['too little memory for the claims after the checkpoint', cases, ONE_CLAIM_BYTES],
   ['a read model that falls back', falling, undefined],
-  ['both', falling, 1],
-])('with %s, no ruling is wrong', async (_what, cases, claimsMax) => {
+  ['both', falling, ONE_CLAIM_BYTES],
+])('with %s, no ruling is wrong', async (_what, cases, maxBytes) => {
   let unknown = 0
   await fc.assert(
     fc.asyncProperty(cases, async (one) => {
-      const { ruled, expected } = await rule(one, claimsMax)
+      const { ruled, expected } = await rule(one, maxBytes)
       for (const [n, [claim, ruling]] of ruled.entries()) {
         if (ruling.is === 'unknown') unknown++
         else expect([claim, ruling]).toEqual(expected[n])

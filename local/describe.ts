@@ -21,7 +21,7 @@ export async function createDefaultApp({ env = {}, ...parts }: Partial<AppParts>
     log: createLog('describe', 'error'),
     settings: readSettings(ApiSettings, { ...NOWHERE, ...env }),
     partitions: 1,
-    strategies: [unused],
+    strategy: unused,
     creation: unused,
     reader: unused,
     lister: unused,

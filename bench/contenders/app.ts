@@ -32,9 +32,9 @@ await replyToOrder<ServeOrder, string>(async ({ store: name, settings: storeSett
   const unused = { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' }
   const settings = readSettings(ApiSettings, { ...unused, PLANT_STORE_TOKEN_DIGESTS: TOKEN_DIGESTS })
   const log = createLog('bench', 'warn')
-  const { strategies } = await openAuthentication(settings, log)
+  const { strategy } = await openAuthentication(settings, log)
   const { app } = await createApp({
-    ...{ log, settings, partitions: settings.PLANTS_PARTITIONS, strategies },
+    ...{ log, settings, partitions: settings.PLANTS_PARTITIONS, strategy },
     creation: await open(storeSettings),
     ...{ reader: { read: noRead }, lister: { list: noRead } },
     onCompleted: addApiMetrics(createMetrics('bench')).requestCompleted,

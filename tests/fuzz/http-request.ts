@@ -31,7 +31,7 @@ const { app } = await createApp({
   log: createLog('fuzz', 'error'),
   settings,
   partitions: 1,
-  strategies: [async (token) => (token === 'token' ? { caller: 'fuzz', scopes: SCOPES } : undefined)],
+  strategy: async (token) => (token === 'token' ? { caller: 'fuzz', scopes: SCOPES } : undefined),
   creation: { create },
   reader: { read: async () => ({ is: 'noSuchPlant' }) },
   lister: { list: async () => ({ is: 'page', claims: [], shown: new Map() }) },

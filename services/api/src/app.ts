@@ -24,7 +24,7 @@ const JSON_TYPE = 'application/json'
 export type AppParts = RequestObserverOptions & {
   settings: HttpSettings
   tls?: ServerOptions['tls']
-  strategies: readonly Strategy[]
+  strategy: Strategy
   partitions: number
   creation: Pick<PlantCreation, 'create'>
   reader: PlantReader
@@ -35,7 +35,7 @@ export type AppParts = RequestObserverOptions & {
 
 /** Builds the Fastify application from its parts. It does not listen yet. */
 export async function createApp(parts: AppParts) {
-  const { log, settings, tls, strategies, partitions, creation, reader, lister, isTraced = false } = parts
+  const { log, settings, tls, strategy, partitions, creation, reader, lister, isTraced = false } = parts
   const observer = createRequestObserver(parts)
   const app = createServer({ settings, partitions, observer, log, tls })
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
@@ -59,12 +59,7 @@ export async function createApp(parts: AppParts) {
   acceptJsonBodies(app, settings.BODY_MAX_BYTES)
 
   // Counted, because checking the signature of a JWT costs more than any other check, and anyone can send one.
-  const counted = strategies.map(
-    (strategy): Strategy =>
-      (token) =>
-        admission.counted(() => strategy(token)),
-  )
-  await requireAccess(app, counted)
+  await requireAccess(app, (token) => admission.counted(() => strategy(token)))
   await describeRoutes(app)
   await app.register(async (operations) => {
     admission.count(operations)

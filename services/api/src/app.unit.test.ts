@@ -22,7 +22,7 @@ async function openApp(env: Record<string, string> = {}, claims: Claim[] = []) {
   const app = await createDefaultApp({
     env,
     // The part of a token before a dot is its caller.
-    strategies: [async (token) => ({ caller: token.split('.')[0] ?? '', scopes: ['plants:read', 'plants:write'] })],
+    strategy: async (token) => ({ caller: token.split('.')[0] ?? '', scopes: ['plants:read', 'plants:write'] }),
     creation: { create: async ({ plant }) => ({ is: plants.has(plant.id) ? 'duplicate' : 'created', ...POSITION }) },
     reader: {
       read: async (id) => {

@@ -26,7 +26,7 @@ const collect: () => void = runInNewContext('gc')
 async function openApp() {
   const { promise, resolve } = Promise.withResolvers<void>()
   const app = await createDefaultApp({
-    strategies: [async () => ({ caller: 'c', scopes: ['plants:read', 'plants:write'] })],
+    strategy: async () => ({ caller: 'c', scopes: ['plants:read', 'plants:write'] }),
     creation: { create: () => promise.then(() => ({ is: 'notWritten' })) },
     reader: { read: () => promise.then(() => ({ is: 'noSuchPlant' })) },
   })

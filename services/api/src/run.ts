@@ -84,7 +84,7 @@ async function start(context: ServiceContext): Promise<void> {
     reader: createPlantReader(readModel, claimIndex, readOptions),
     lister: createPlantLister(readModel, claimIndex, readOptions),
     isTraced,
-    strategies: authentication.strategies,
+    strategy: authentication.strategy,
     onCompleted: observe.requestCompleted,
     problems: service.readiness,
   })

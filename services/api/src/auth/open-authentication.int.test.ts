@@ -4,7 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { AUDIENCE, ISSUER, startIssuer } from '../../../../tests/support/issuer.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import type { ApiSettings } from '../settings.ts'
-import { openAuthentication } from './open-authentication.ts'
+import { firstOf, openAuthentication } from './open-authentication.ts'
+import type { Strategy } from './require-access.ts'
 
 const DIGESTS = { PLANT_STORE_TOKEN_DIGESTS: `ann:${digestOf('a').toString('hex')}` }
 const JWT = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: 'http://127.0.0.1:9/' }
@@ -12,9 +13,7 @@ const JWT = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: 'http://
 async function open(settings: Partial<ApiSettings>) {
   const opened = await openAuthentication(settings, quietLog)
   onTestFinished(opened.close)
-  const callersOf = async (token: string) =>
-    (await Promise.all(opened.strategies.map((strategy) => strategy(token)))).map((access) => access?.caller)
-  return { ...opened, callersOf }
+  return { callerOf: async (token: string) => (await opened.strategy(token))?.caller }
 }
 
 describe('authentication', () => {
@@ -22,11 +21,10 @@ describe('authentication', () => {
     const issuer = await startIssuer()
     const jwt = { ...JWT, JWT_JWKS_URL: issuer.url }
     const caller = 'jwt:["https://id.example","ann"]'
-    expect(await (await open(DIGESTS)).callersOf('a')).toEqual(['ann'])
-    expect(await (await open(jwt)).callersOf(await issuer.sign())).toEqual([caller])
+    expect(await (await open(DIGESTS)).callerOf('a')).toBe('ann')
+    expect(await (await open(jwt)).callerOf(await issuer.sign())).toBe(caller)
     const both = await open({ ...DIGESTS, ...jwt })
-    expect(await both.callersOf('a')).toEqual(['ann', undefined])
-    expect(await both.callersOf(await issuer.sign())).toEqual([undefined, caller])
+    expect([await both.callerOf('a'), await both.callerOf(await issuer.sign())]).toEqual(['ann', caller])
   })
 
   it.each<[string, Partial<ApiSettings>, RegExp]>([
@@ -40,5 +38,24 @@ describe('authentication', () => {
     const opening = open(settings)
     await expect(opening).rejects.toThrow(PreconditionError)
     await expect(opening).rejects.toThrow(message)
+  })
+})
+
+describe('of several strategies', () => {
+  const stranger: Strategy = async () => undefined
+  const ann: Strategy = async () => ({ caller: 'ann', scopes: [] })
+  const guest: Strategy = async () => ({ caller: 'guest', scopes: [] })
+
+  it('the first one that knows a token accepts it', async () => {
+    expect(await firstOf([ann, guest])('x')).toMatchObject({ caller: 'ann' })
+    expect(await firstOf([stranger, guest])('x')).toMatchObject({ caller: 'guest' })
+    expect(await firstOf([stranger, stranger])('x')).toBeUndefined()
+  })
+
+  it('an error is final, such as the rejection by one that knows the token', async () => {
+    const error = new Error('expired')
+    const rejecting: Strategy = () => Promise.reject(error)
+    await expect(firstOf([rejecting, guest])('x')).rejects.toBe(error)
+    await expect(firstOf([stranger, rejecting, guest])('x')).rejects.toBe(error)
   })
 })

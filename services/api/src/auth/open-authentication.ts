@@ -3,6 +3,7 @@ import type { Log } from '@plant-store/shared/runtime/log.ts'
 import type { ApiSettings } from '../settings.ts'
 import { jwtIssuerOf, openJwts } from './jwt.ts'
 import { openOpaqueTokens } from './opaque-tokens.ts'
+import type { Strategy } from './require-access.ts'
 
 export type Authentication = Awaited<ReturnType<typeof openAuthentication>>
 
@@ -19,11 +20,22 @@ export async function openAuthentication(settings: Partial<ApiSettings>, log: Lo
     )
   }
   return {
-    strategies: authenticators.map(({ strategy }) => strategy),
+    strategy: firstOf(authenticators.map(({ strategy }) => strategy)),
     /** When the token file was read last, in seconds since 1970; undefined without a file. */
     tokensReadAt: (): number | undefined => tokens?.readAt(),
     async close(): Promise<void> {
       await Promise.all(authenticators.map((authenticator) => authenticator.close()))
     },
+  }
+}
+
+/** Asks one after the other. The rejection by a strategy that knows the token is final. */
+export function firstOf(strategies: readonly Strategy[]): Strategy {
+  return async (token) => {
+    for (const strategy of strategies) {
+      const access = await strategy(token)
+      if (access !== undefined) return access
+    }
+    return undefined
   }
 }

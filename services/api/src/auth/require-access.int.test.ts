@@ -4,9 +4,8 @@ import fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fasti
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openRaw } from '../../../../tests/support/raw-connection.ts'
 import { sendError } from '../http/error-responses.ts'
-import { HttpError } from '../http/errors.ts'
 import { opaqueTokens } from './opaque-tokens.ts'
-import { requireAccess, type Strategy } from './require-access.ts'
+import { requireAccess } from './require-access.ts'
 
 const LONGEST = 'x'.repeat(8_192)
 const entry = (label: string, token: string, ...attributes: string[]) =>
@@ -26,10 +25,10 @@ const labelled = opaqueTokens(
   () => NOW,
 )
 
-async function appWith(...strategies: Strategy[]) {
+async function openApp() {
   const app = fastify()
   app.setErrorHandler(sendError)
-  await requireAccess(app, strategies.length === 0 ? [labelled] : strategies)
+  await requireAccess(app, labelled)
   return app
 }
 
@@ -37,8 +36,8 @@ const addRoute = (app: FastifyInstance, method: 'get' | 'post', path: string, op
   app[method](path, options, async ({ caller }) => ({ caller }))
 
 /** The app with a route for each scope, at a port of this machine. */
-async function listening(...strategies: Strategy[]) {
-  const app = await appWith(...strategies)
+async function listening() {
+  const app = await openApp()
   addRoute(app, 'get', '/read', { config: { scope: 'plants:read' } })
   addRoute(app, 'post', '/write', { config: { scope: 'plants:write' } })
   addRoute(app, 'get', '/open', { config: { scope: 'public' } })
@@ -151,34 +150,9 @@ describe('a route', () => {
   })
 
   it('needs a scope, wherever it is registered', async () => {
-    const app = await appWith()
+    const app = await openApp()
     expect(() => addRoute(app, 'get', '/forgotten', {})).toThrow('GET /forgotten declares no scope')
     const part = app.register(async (part) => void addRoute(part, 'post', '/forgotten', { config: {} }))
     await expect(part).rejects.toThrow('POST /forgotten declares no scope')
-  })
-})
-
-describe('with several strategies', () => {
-  const stranger: Strategy = async () => undefined
-  const guest: Strategy = async () => ({ caller: 'guest', scopes: ['plants:read'] })
-  const unsure: Strategy = async () => {
-    throw new HttpError('tokensUncheckable')
-  }
-
-  it('any of them can accept a token', async () => {
-    expect(await (await listening(labelled, guest)).with('Bearer all')).toMatchObject({ caller: 'local' })
-    expect(await (await listening(labelled, guest)).with('Bearer x')).toMatchObject({ caller: 'guest' })
-    expect(await (await listening(stranger, labelled)).with('Bearer x')).toMatchObject({ error: 40101 })
-  })
-
-  it('the rejection by a strategy that knows the token is final, and so is an error', async () => {
-    const broken: Strategy = async () => {
-      throw new Error('broken')
-    }
-    for (const first of [[], [stranger]]) {
-      expect((await (await listening(...first, labelled, guest)).with('Bearer late')).challenge).toMatch(/has expired/)
-      expect(await (await listening(...first, unsure, guest)).with('Bearer x')).toMatchObject({ error: 50305 })
-      expect(await (await listening(...first, broken, guest)).with('Bearer x')).toMatchObject({ error: 50000 })
-    }
   })
 })

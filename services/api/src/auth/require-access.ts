@@ -24,7 +24,6 @@ declare module 'fastify' {
     /** Set by authentication, before any operation runs; empty on public routes. */
     caller: Caller
     scopes: readonly Scope[] | undefined
-    bearer: { token: string; rejection?: HttpError } | undefined
   }
   interface FastifyContextConfig {
     /** The scope that a request needs; `public` needs no token. The app does not start with a route without it. */
@@ -39,47 +38,34 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 const BEARER_WITH_SOMETHING = /^Bearer[ \t]+[^ \t]/i
 
 /**
- * Requires a token on each route that is added to the app from now on, wherever it is registered: one of the strategies
- * has to accept it, with the scope that the route declares. The check comes before the body is read.
+ * Requires a token on each route that is added to the app from now on, wherever it is registered: the strategy has to
+ * accept it, with the scope that the route declares. The check comes before the body is read.
  */
-export async function requireAccess(app: FastifyInstance, strategies: readonly Strategy[]): Promise<void> {
+export async function requireAccess(app: FastifyInstance, strategy: Strategy): Promise<void> {
   await app.register(auth)
   app.decorateRequest('caller', '')
   app.decorateRequest('scopes', undefined)
-  app.decorateRequest('bearer', undefined)
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.scope === undefined) throw new Error(`${String(method)} ${url} declares no scope in config.scope`)
   })
-  const authenticate = app.auth(strategies.map(attemptOf), { relation: 'or' })
-  app.addHook('onRequest', function (request, reply, done) {
-    if (isPublic(request)) return done()
-    request.bearer = { token: bearerTokenOf(request.raw) }
-    authenticate.call(this, request, reply, done)
-  })
-  app.addHook('onRequest', (request, _reply, done) => {
-    const needed = request.routeOptions.config.scope as Scope
-    done(isPublic(request) || request.scopes?.includes(needed) ? undefined : insufficientScope(needed))
-  })
-}
 
-/** One strategy has to accept the token; if none does, the response has the error of the last one. */
-function attemptOf(strategy: Strategy) {
-  return async (request: FastifyRequest): Promise<void> => {
-    const bearer = request.bearer as NonNullable<FastifyRequest['bearer']>
-    // The rejection by a strategy that knows the token is final.
-    if (bearer.rejection !== undefined) throw bearer.rejection
-    const access = await strategy(bearer.token).catch((rejection: HttpError) => {
-      bearer.rejection = rejection
-      throw rejection
-    })
+  async function authenticate(request: FastifyRequest): Promise<void> {
+    const access = await strategy(bearerTokenOf(request.raw))
     if (access === undefined) throw invalidToken()
     request.caller = access.caller
     request.scopes = access.scopes
   }
+
+  const check = app.auth([authenticate, authorize], { relation: 'and' })
+  app.addHook('onRequest', function (request, reply, done) {
+    if (request.routeOptions.config.scope === 'public') done()
+    else check.call(this, request, reply, done)
+  })
 }
 
-function isPublic(request: FastifyRequest): boolean {
-  return request.routeOptions.config.scope === 'public'
+async function authorize({ scopes, routeOptions }: FastifyRequest): Promise<void> {
+  const needed = routeOptions.config.scope as Scope
+  if (!scopes?.includes(needed)) throw insufficientScope(needed)
 }
 
 /**

@@ -10,11 +10,9 @@ it('failures that any client can cause at any rate have few lines at warn, the o
   const lines: { level: string; msg: string; failure: string }[] = []
   const app = await createDefaultApp({
     log: createLog('test', 'debug', { write: (line: string) => void lines.push(JSON.parse(line)) }),
-    strategies: [
-      async (token) => {
-        throw new HttpError(token === 'a' ? 'tokensUncheckable' : 'internal')
-      },
-    ],
+    strategy: async (token) => {
+      throw new HttpError(token === 'a' ? 'tokensUncheckable' : 'internal')
+    },
   })
   onTestFinished(() => app.close())
   const address = await app.listen({ port: 0, host: '127.0.0.1' })

@@ -246,7 +246,7 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     1001,
     'the window start is read before the look-up of a read',
     READ,
-    ['const [own, ...others] =', 'const { start } = claimIndex.window(partition)\n    const [own, ...others] ='],
+    ['const lookUps =', 'const { start } = claimIndex.window(partition)\n    const lookUps ='],
     [
       'const window = claimIndex.window(partition)',
       'const now = claimIndex.window(partition)\n    const window = { start, next: now.next, firstClaim: now.firstClaim }',
@@ -291,10 +291,10 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "return reachesFloor ? { is: 'noSuchPlant' } : undefined",
     "return { is: 'noSuchPlant' }",
   ]),
-  bug("the client's token is ignored", READ, ['if (!reaches(partition, own)) return undefined', '']),
+  bug("the client's token is ignored", READ, ['>= offset\n', '>= (p === partition ? BEFORE_FIRST : offset)\n']),
   bug('a token for another partition is ignored', READ, [
-    'if (!otherPartitions.every((p, n) => reaches(p, others[n] as PartitionLookUp))) return undefined',
-    '',
+    '>= offset\n',
+    '>= (p === partition ? offset : BEFORE_FIRST)\n',
   ]),
   rare(37, 'a read with unknown result reports an absent plant', READ, [
     "if (known.is === 'unknown') return undefined",
@@ -341,8 +341,8 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     "the window start is read before the read model's list",
     LIST,
     [
-      'const listed = await beforeFault(readModel.listEach(spans))\n',
-      'const starts = spans.map(({ partition }) => claimIndex.window(partition).start)\n    const listed = await beforeFault(readModel.listEach(spans))\n',
+      'const { results, ...failed } =',
+      'const starts = spans.map(({ partition }) => claimIndex.window(partition).start)\n    const { results, ...failed } =',
     ],
     [
       'claimIndex.window(span.partition)',

@@ -3,14 +3,7 @@ import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { coverageReach } from '@plant-store/shared/protocol/coverage.ts'
-import {
-  type Candidates,
-  candidatesOf,
-  type KnownSpan,
-  knownSpan,
-  type ListedSpan,
-  type ListLimits,
-} from '@plant-store/shared/protocol/list.ts'
+import { candidatesOf, type KnownSpan, knownSpan, type ListLimits } from '@plant-store/shared/protocol/list.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { PartitionSpan, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
@@ -28,6 +21,7 @@ export type ListPlants = {
 export type PlantList = { is: 'page'; claims: Claim[]; shown: ConsistencyToken; next?: Cursor } | NotCovered
 
 const NOT_KNOWN: KnownSpan = { claims: [], isEnd: false }
+const NO_CANDIDATES: PartitionLookUp = { entries: [], checkpoint: Number.POSITIVE_INFINITY as Offset }
 
 export const LIST_LIMITS = {
   maxCandidates: 10_000,
@@ -59,38 +53,28 @@ export function createPlantLister(
     )
   }
 
-  /** The entries of all candidates, in one round trip; without a request for partitions that have none. */
-  function lookUpCandidates(spans: readonly PartitionSpan[], candidates: readonly Candidates[]) {
-    const requests = spans.map(({ partition }, n) => ({
-      partition,
-      ids: (candidates[n] as Candidates).claims.map(({ id }) => id),
-    }))
-    const needed = requests.filter(({ ids }) => ids.length > 0)
-    const found = needed.length === 0 ? [] : readModel.lookUpEach(needed)
-    const noCandidates = { entries: [], checkpoint: Number.POSITIVE_INFINITY as Offset }
-    return requests.map(async (request) => {
-      const { checkpoint, entries } = (await found[needed.indexOf(request)]) ?? noCandidates
-      return { checkpoint, entries: entries.map(readable) }
-    })
-  }
-
   /** The known part of each span before the first one that cannot be read. */
   async function readSpans(spans: readonly PartitionSpan[], token: ConsistencyToken): Promise<BeforeFault<KnownSpan>> {
-    const listed = await beforeFault(readModel.listEach(spans))
-    const read = spans.slice(0, listed.results.length)
+    const { results, ...failed } = await beforeFault(readModel.listEach(spans))
     // The windows are read now, after the read model's response.
-    const candidates = read.map((span, n) =>
-      candidatesOf(listed.results[n] as ListedSpan, span, claimIndex.window(span.partition), limits),
-    )
-    const lookUps = await beforeFault(lookUpCandidates(read, candidates))
-    const results = lookUps.results.map((lookUp, n) => {
-      const span = read[n] as PartitionSpan
-      return knownSpan(listed.results[n] as ListedSpan, span, candidates[n] as Candidates, lookUp, {
+    const read = results.map((listed, n) => {
+      const span = spans[n] as PartitionSpan
+      const candidates = candidatesOf(listed, span, claimIndex.window(span.partition), limits)
+      return { listed, span, candidates, ids: candidates.claims.map(({ id }) => id) }
+    })
+    const needed = read.filter(({ ids }) => ids.length > 0)
+    const requests = needed.map(({ span: { partition }, ids }) => ({ partition, ids }))
+    const found = needed.length === 0 ? [] : readModel.lookUpEach(requests)
+    const known = read.map(async (each) => {
+      const { checkpoint, entries } = (await found[needed.indexOf(each)]) ?? NO_CANDIDATES
+      const lookUp = { checkpoint, entries: entries.map(readable) }
+      const { listed, span, candidates } = each
+      return knownSpan(listed, span, candidates, lookUp, {
         token: token.get(span.partition) ?? BEFORE_FIRST,
         readFloor: claimIndex.readFloor.of(span.partition),
       })
     })
-    return { ...listed, ...lookUps, results }
+    return { ...failed, ...(await beforeFault(known)) }
   }
 
   /**

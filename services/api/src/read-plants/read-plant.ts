@@ -21,16 +21,14 @@ export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, claimInd
   /** Undefined when the reach is too low for a result. */
   async function tryRead(id: PlantId, token: ConsistencyToken): Promise<ReadPlant | undefined> {
     const partition = partitionOf(Buffer.from(id.toString()), claimIndex.partitions)
-    const otherPartitions = [...token.keys()].filter((other) => other !== partition)
-    const [own, ...others] = (await readModel.lookUp([
-      { partition, ids: [id] },
-      ...otherPartitions.map((other) => ({ partition: other, ids: [] })),
-    ])) as [PartitionLookUp, ...PartitionLookUp[]]
+    // The partition of the plant stays first, also if the token has it.
+    const positions = [...new Map([[partition, BEFORE_FIRST], ...token])]
+    const lookUps = await readModel.lookUp(positions.map(([p]) => ({ partition: p, ids: p === partition ? [id] : [] })))
     // The windows are read now, after the read model's response.
-    const reaches = (p: Partition, { checkpoint }: PartitionLookUp) =>
-      coverageReach(claimIndex.window(p), checkpoint) >= (token.get(p) ?? BEFORE_FIRST)
-    if (!reaches(partition, own)) return undefined
-    if (!otherPartitions.every((p, n) => reaches(p, others[n] as PartitionLookUp))) return undefined
+    const reaches = ([p, offset]: (typeof positions)[number], n: number) =>
+      coverageReach(claimIndex.window(p), (lookUps[n] as PartitionLookUp).checkpoint) >= offset
+    if (!positions.every(reaches)) return undefined
+    const [own] = lookUps as [PartitionLookUp]
     const window = claimIndex.window(partition)
     const entry = readable(own.entries[0])
     const known = firstClaimOf(id, { entry, checkpoint: own.checkpoint }, window)

@@ -12,7 +12,7 @@ import { openServiceStores } from '@plant-store/shared/stores/service-stores.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
-import { withinProcessSpan } from '@plant-store/shared/tracing/spans.ts'
+import { withinBatchSpan } from '@plant-store/shared/tracing/spans.ts'
 import { startTracing } from '@plant-store/shared/tracing/start-tracing.ts'
 import { traceparentIn } from '@plant-store/shared/tracing/traceparent.ts'
 import { Type } from 'typebox'
@@ -78,7 +78,7 @@ async function start(context: ServiceContext): Promise<void> {
   log.info({ operationsPort: service.operationsPort, topic, partitions }, 'projecting')
 }
 
-type TracedRecord = LogRecord & Pick<Parameters<typeof withinProcessSpan>[1][number], 'traceparent'>
+type TracedRecord = LogRecord & Pick<Parameters<typeof withinBatchSpan>[2][number], 'traceparent'>
 
 /** A sink that applies each delivery within its span, and the reader of the records for it. */
 function traceProcessing(sink: RecordSink, place: { topic: string; partitions: number; groupId: string }) {
@@ -90,7 +90,9 @@ function traceProcessing(sink: RecordSink, place: { topic: string; partitions: n
       traceparent: traceparentIn(record),
     }),
     onRecords: (partition, records, next, from) =>
-      withinProcessSpan({ ...place, partition }, records, () => sink.onRecords(partition, records, next, from)),
+      withinBatchSpan('process', { ...place, partition }, records, () =>
+        sink.onRecords(partition, records, next, from),
+      ),
   } satisfies RecordSink<TracedRecord> & { read: unknown }
 }
 

@@ -9,7 +9,7 @@ import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { repeat } from '../runtime/retry.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { systemTime, within } from '../runtime/time.ts'
-import { withinProcessSpan } from '../tracing/spans.ts'
+import { withinBatchSpan } from '../tracing/spans.ts'
 import { createDelivery } from './delivery.ts'
 import type { OpenFirstClaims } from './first-claims/first-claims.ts'
 import { createGroupPosition } from './group-position.ts'
@@ -102,7 +102,7 @@ export function createPlantConsumer(
 
   function handleWithinSpan(events: PlantCreated[], context: HandlerContext): Promise<unknown> {
     const { partition } = events[0] as PlantCreated
-    return withinProcessSpan({ topic, partition, groupId }, events, async () => onPlants(events, context))
+    return withinBatchSpan('process', { topic, partition, groupId }, events, async () => onPlants(events, context))
   }
 
   async function ends(): Promise<KnownEnds> {

@@ -50,30 +50,38 @@ export function endSpan(span: Span, errorType?: string): void {
 
 type Traced = { traceparent?: Traceparent | undefined }
 
-export const withinSendSpan = <T>(topic: string, events: readonly Traced[], append: () => Promise<T>): Promise<T> =>
-  withinBatchSpan('send', SpanKind.CLIENT, topic, events, {}, append)
+/** The partition and the group are those of events that are processed. */
+type Batch = { topic: string; partition?: Partition; groupId?: string }
 
 /**
- * Runs work on a batch within a span that links to the creation of each traced event, and is a child of the first one;
- * without a traced event there is no span. The span is active meanwhile.
+ * Runs work on a batch within a span that links to the sampled creations of its events, as many as a span can have, and
+ * is a child of the first one; without one there is no span. The span is active meanwhile.
  */
-async function withinBatchSpan<T>(
-  operation: Operation,
-  kind: SpanKind,
-  topic: string,
+export async function withinBatchSpan<T>(
+  operation: 'send' | 'process',
+  { topic, partition, groupId }: Batch,
   events: readonly Traced[],
-  more: Attributes,
   work: () => Promise<T>,
 ): Promise<T> {
-  const creations = creationsOf(events)
+  const creations = events
+    .values()
+    .flatMap(({ traceparent }) => (traceparent === undefined ? [] : [spanContextOf(traceparent)]))
+    .filter(({ traceFlags }) => (traceFlags & TraceFlags.SAMPLED) !== 0)
+    .take(MAX_LINKS)
+    .toArray()
   const [first] = creations
   if (first === undefined) return await work()
   const { name, attributes } = messaging(operation, topic)
   const span = tracer.startSpan(
     name,
     {
-      kind,
-      attributes: { ...attributes, ...more, 'messaging.batch.message_count': events.length },
+      kind: operation === 'send' ? SpanKind.CLIENT : SpanKind.CONSUMER,
+      attributes: {
+        ...attributes,
+        ...(partition !== undefined && { 'messaging.destination.partition.id': String(partition) }),
+        ...(groupId !== undefined && { 'messaging.consumer.group.name': groupId }),
+        'messaging.batch.message_count': events.length,
+      },
       links: creations.map((creation) => ({ context: creation })),
     },
     trace.setSpanContext(ROOT_CONTEXT, first),
@@ -86,29 +94,6 @@ async function withinBatchSpan<T>(
     endSpan(span, error instanceof Error ? error.name : '_OTHER')
     throw error
   }
-}
-
-export function withinProcessSpan<T>(
-  { topic, partition, groupId }: { topic: string; partition: Partition; groupId: string },
-  events: readonly Traced[],
-  work: () => Promise<T>,
-): Promise<T> {
-  const attributes = {
-    'messaging.destination.partition.id': String(partition),
-    'messaging.consumer.group.name': groupId,
-  }
-  return withinBatchSpan('process', SpanKind.CONSUMER, topic, events, attributes, work)
-}
-
-/** The contexts of the sampled creations, as many as a span can link to. */
-function creationsOf(events: readonly Traced[]): SpanContext[] {
-  const creations: SpanContext[] = []
-  for (const { traceparent } of events) {
-    if (traceparent === undefined || creations.length === MAX_LINKS) continue
-    const creation = spanContextOf(traceparent)
-    if ((creation.traceFlags & TraceFlags.SAMPLED) !== 0) creations.push(creation)
-  }
-  return creations
 }
 
 function spanContextOf(traceparent: Traceparent): SpanContext {

@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api'
 import type { LaneOptions } from '@plant-store/shared/event-log/lanes.ts'
 import type { NewRecord, Traceparent } from '@plant-store/shared/plant/plant-created.ts'
-import { endSpan, messaging, traceparentOf, tracer, withinSendSpan } from '@plant-store/shared/tracing/spans.ts'
+import { endSpan, messaging, traceparentOf, tracer, withinBatchSpan } from '@plant-store/shared/tracing/spans.ts'
 
 /** The steps of a create on its way to the log, in order. */
 type Step = 'look up plants' | 'wait for verdict'
@@ -44,7 +44,7 @@ export function createTracing(topic: string) {
       return {
         ...appender,
         send: (leader, channel, batches, signal) =>
-          withinSendSpan(topic, [...batches.values()].flat().map(traceparentIn), () =>
+          withinBatchSpan('send', { topic }, [...batches.values()].flat().map(traceparentIn), () =>
             appender.send(leader, channel, batches, signal),
           ),
       }

@@ -354,13 +354,10 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'const partitions = cursor.listed.slice(cursor.partition).map((_, n) => (cursor.partition + n) as Partition)\n    const { length } = partitions',
   ]),
   bug('a list ends where the next plant is not known', LIST, [
-    'page.isEmpty() ? undefined : show(page.endIn(partition))',
-    'page.isEmpty() ? undefined : show(page.end())',
+    "show({ is: 'page', claims, shown, next: { partition, listed } })",
+    "show({ is: 'page', claims, shown })",
   ]),
-  bug('a page before the end is empty', LIST, [
-    'page.isEmpty() ? undefined : show(page.endIn(partition))',
-    'show(page.endIn(partition))',
-  ]),
+  bug('a page before the end is empty', LIST, ['claims.length === 0 ? undefined : show(', 'show(']),
   rare(976, 'a list does not raise the read floor', LIST, ['claimIndex.readFloor.raise(partition, offset)', '{}']),
 
   // Create.

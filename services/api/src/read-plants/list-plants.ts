@@ -83,26 +83,33 @@ export function createPlantLister(
    */
   async function tryList({ cursor, limit, token }: ListPlants): Promise<PlantList | undefined> {
     if (!(await reachesAll(token))) return undefined
-    const page = startPage(cursor, limit)
+    const claims: Claim[] = []
+    const listed = [...cursor.listed]
+    const shown = new Map<Partition, Offset>()
     const { length } = cursor.listed
     const partitions = cursor.listed.map((_, n) => ((cursor.partition + n) % length) as Partition)
     let perRead = 1
-    for (let at = 0; at < length; at += perRead, perRead = partitionsPerRead(page.room())) {
-      const count = page.room()
+    for (let at = 0; at < length; at += perRead, perRead = partitionsPerRead(limit - claims.length)) {
+      const count = limit - claims.length
       const spans = partitions
         .slice(at, at + perRead)
         .map((partition) => ({ partition, count, from: cursor.listed[partition] as number }))
       const { results: known, fault } = await readSpans(spans, token)
       for (const [n, { partition }] of spans.entries()) {
         // A fault of one partition fails only a page that it leaves empty.
-        if (n === known.length && page.isEmpty()) throw fault
-        const { claims, isEnd } = known[n] ?? NOT_KNOWN
-        page.add(partition, claims)
+        if (n === known.length && claims.length === 0) throw fault
+        const found = known[n] ?? NOT_KNOWN
+        for (const claim of found.claims.slice(0, limit - claims.length)) {
+          claims.push(claim)
+          listed[partition] = (listed[partition] as number) + 1
+          shown.set(partition, claim.offset)
+        }
+        if (claims.length < limit && found.isEnd) continue
         // The next plant is in this partition, or may be.
-        if (page.room() === 0 || !isEnd) return page.isEmpty() ? undefined : show(page.endIn(partition))
+        return claims.length === 0 ? undefined : show({ is: 'page', claims, shown, next: { partition, listed } })
       }
     }
-    return show(page.end())
+    return show({ is: 'page', claims, shown })
   }
 
   const partitionsPerRead = (count: number) => Math.max(1, Math.floor(limits.maxPlantsPerRead / count))
@@ -138,26 +145,4 @@ function positionsOf({ cursor, token }: ListPlants): ConsistencyToken {
   return new Map(
     counted.map(([partition, last]) => [partition, Math.max(last, token.get(partition) ?? BEFORE_FIRST) as Offset]),
   )
-}
-
-function startPage(cursor: Cursor, limit: number) {
-  const listed = [...cursor.listed]
-  const claims: Claim[] = []
-  const shown = new Map<Partition, Offset>()
-  return {
-    room: () => limit - claims.length,
-    isEmpty: () => claims.length === 0,
-
-    /** Adds claims that follow the page's last ones in their partition, as many as there is room for. */
-    add(partition: Partition, found: readonly Claim[]): void {
-      for (const claim of found.slice(0, limit - claims.length)) {
-        claims.push(claim)
-        listed[partition] = (listed[partition] as number) + 1
-        shown.set(partition, claim.offset)
-      }
-    },
-
-    end: () => ({ is: 'page', claims, shown }) as const,
-    endIn: (partition: Partition) => ({ is: 'page', claims, shown, next: { partition, listed } }) as const,
-  }
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '../processes/failure.mjs'
 import { take } from '../processes/lock.ts'
 import { identify } from '../processes/process-identity.ts'
-import { createContainers, whyNoDocker } from '../stores/docker.ts'
+import { removeContainers, whyNoDocker } from '../stores/docker.ts'
 import { readRun, removeRun } from './run-file.ts'
 
 type Process = { pid: number; identity: string }
@@ -64,13 +64,13 @@ function alreadyRunning(localDir: string, pid: number | undefined): Failure {
 async function endLeftovers({ processes, dockerProject }: Started, onLeftovers: (names: string[]) => void) {
   const alive = Object.entries(processes).filter(([, entry]) => isAlive(entry))
   // Without an engine there are no containers any more.
-  const containers = dockerProject && !(await whyNoDocker()) ? createContainers(dockerProject) : undefined
-  if (alive.length === 0 && !containers) return
-  onLeftovers([...alive.map(([name]) => name), ...(containers ? ['Kafka and Redis in Docker'] : [])])
+  const project = dockerProject && !(await whyNoDocker()) ? dockerProject : undefined
+  if (alive.length === 0 && !project) return
+  onLeftovers([...alive.map(([name]) => name), ...(project ? ['Kafka and Redis in Docker'] : [])])
   const of = (areStores: boolean) => alive.filter(([name]) => STORE.test(name) === areStores).map(([, entry]) => entry)
   // The services first: without their stores they would only log errors. No client waits for their responses.
   await endAll(of(false), SERVICES_GRACE_MS)
-  await Promise.all([containers?.stop(), endAll(of(true), STORES_GRACE_MS)])
+  await Promise.all([project && removeContainers(project), endAll(of(true), STORES_GRACE_MS)])
 }
 
 /** SIGTERM, and after graceMs SIGKILL. */

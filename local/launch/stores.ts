@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Failure } from '../processes/failure.mjs'
 import { sideBySide } from '../processes/side-by-side.ts'
 import { writeWhole } from '../processes/whole-file.ts'
-import { createContainers, pullMissingImages, type Store, whyNoDocker } from '../stores/docker.ts'
+import { pullMissingImages, removeContainers, type Store, startContainers, whyNoDocker } from '../stores/docker.ts'
 import { ensureJars, type Programs } from '../stores/jars.ts'
 import { startKafka } from '../stores/kafka.ts'
 import { startRedis } from '../stores/redis.ts'
@@ -75,12 +75,12 @@ export function environmentFor(stores: Stores, { topic, partitions, table }: Set
 /** Kafka and Redis as containers that end with the launcher; each local folder has its own compose project. */
 async function startInDocker({ settings, progress, started }: Launch, signal: AbortSignal): Promise<string> {
   const { hasKafka, hasRedis, localDir, kafkaPort, redisPort } = settings
-  const containers = createContainers(projectOf(localDir))
+  const project = projectOf(localDir)
   const stores: Store[] = [...(hasKafka ? [] : ['kafka' as const]), ...(hasRedis ? [] : ['redis' as const])]
-  started.addContainers(containers.project)
-  const options = { ports: { kafka: kafkaPort, redis: redisPort }, signal }
-  await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
-  return containers.project
+  started.addContainers(project)
+  const ports = { kafka: kafkaPort, redis: redisPort }
+  await progress.step('Kafka and Redis in Docker', () => startContainers(project, stores, ports, signal))
+  return project
 }
 
 /** The name of the compose project of a local folder, which is also in the names of its volumes. */
@@ -115,7 +115,7 @@ export async function forget({ localDir, hasKafka, hasRedis }: Settings, progres
   progress.say(`Deleted the plants in ${data}; the token stays.`)
   const obstacle = await whyNoDocker()
   if (obstacle === undefined)
-    await progress.step('Deleting the plants in Docker', createContainers(projectOf(localDir)).forget)
+    await progress.step('Deleting the plants in Docker', () => removeContainers(projectOf(localDir), '--volumes'))
   else progress.say(`Not deleted: plants in Docker, if any (${obstacle}).`)
   const elsewhere = [hasKafka && 'KAFKA_BROKERS', hasRedis && 'REDIS_URL'].filter(Boolean)
   if (elsewhere.length > 0) progress.say(`Not deleted: the data at ${elsewhere.join(' and ')}.`)

@@ -9,6 +9,7 @@ import { answersKafka } from './kafka.ts'
 import { answersPing } from './redis.ts'
 
 export type Store = 'kafka' | 'redis'
+type Ports = Record<Store, number>
 
 const QUESTION_TIMEOUT_MS = 10_000
 const COMMAND_TIMEOUT_MS = 120_000
@@ -37,53 +38,38 @@ export async function pullMissingImages(signal?: AbortSignal): Promise<string | 
 /** Projects started here and not yet stopped. */
 const living = new Set<string>()
 
-/** Ports on 127.0.0.1. */
-type Start = { ports: Record<Store, number>; signal: AbortSignal }
-
 /**
- * The Kafka and the Redis of docker-compose.yml, as a separate compose project, whose volumes are named after it. The
- * engine restarts a container that crashes.
+ * Starts the Kafka and the Redis of docker-compose.yml, or one of them, as a separate compose project, whose volumes are
+ * named after it. Resolves when they serve at these ports of 127.0.0.1. The engine restarts a container that crashes.
  */
-export function createContainers(project: string) {
-  async function down(...options: string[]): Promise<void> {
-    await compose(project, ['down', '--timeout', '3', ...options])
-    living.delete(project)
+export async function startContainers(project: string, stores: Store[], ports: Ports, signal: AbortSignal) {
+  living.add(project)
+  const env = {
+    KAFKA_PORT: String(ports.kafka),
+    REDIS_PORT: String(ports.redis),
+    // They belong to a program that runs now: the engine must not bring them back after a reboot.
+    PLANT_STORE_RESTART: 'on-failure',
   }
+  await compose(project, ['up', '--detach', '--no-build', ...stores], { env, signal })
+  for (const store of stores) await untilUp(project, store, ports[store], signal)
+}
 
-  return {
-    project,
-
-    /** Starts these stores and resolves when they serve. */
-    async start(stores: Store[], options: Start): Promise<void> {
-      living.add(project)
-      const { ports, signal } = options
-      const env = {
-        KAFKA_PORT: String(ports.kafka),
-        REDIS_PORT: String(ports.redis),
-        // They belong to a program that runs now: the engine must not bring them back after a reboot.
-        PLANT_STORE_RESTART: 'on-failure',
-      }
-      await compose(project, ['up', '--detach', '--no-build', ...stores], { env, signal })
-      for (const store of stores) await untilUp(project, store, options)
-    },
-
-    /** Stops and removes the containers; their volumes stay. */
-    stop: () => down(),
-    /** Ends them and removes what they stored. */
-    forget: () => down('--volumes'),
-  }
+/** Ends and removes the containers of a project; their volumes stay unless `--volumes` is given. */
+export async function removeContainers(project: string, ...options: '--volumes'[]): Promise<void> {
+  await compose(project, ['down', '--timeout', '3', ...options])
+  living.delete(project)
 }
 
 const isUp = { kafka: answersKafka, redis: answersPing }
 
-async function untilUp(project: string, store: Store, { ports, signal }: Start): Promise<void> {
+async function untilUp(project: string, store: Store, port: number, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS
-  while (!(await isUp[store](ports[store]))) {
+  while (!(await isUp[store](port))) {
     signal.throwIfAborted()
     if (performance.now() > deadline) {
       const logged = endOf(await compose(project, ['logs', '--no-color', '--tail', '8', store], { signal }))
       throw new Failure(
-        `${store} in Docker did not answer on 127.0.0.1:${ports[store]} for ${START_TIMEOUT_MS / 1000} s. If the engine ` +
+        `${store} in Docker did not answer on 127.0.0.1:${port} for ${START_TIMEOUT_MS / 1000} s. If the engine ` +
           `is on another machine, use --with processes. The end of its log:\n${logged}`,
       )
     }
@@ -93,7 +79,7 @@ async function untilUp(project: string, store: Store, { ports, signal }: Start):
 
 /** Stops and removes the containers of everything started here. */
 export async function stopLivingContainers(): Promise<void> {
-  await Promise.all(Array.from(living, (project) => createContainers(project).stop()))
+  await Promise.all(Array.from(living, (project) => removeContainers(project)))
 }
 
 /** The last resort: ends everything started here at once. */

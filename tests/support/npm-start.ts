@@ -6,7 +6,7 @@ import { projectOf } from '../../local/launch/stores.ts'
 import { root } from '../../local/places.mjs'
 import { freePort, isPortFree } from '../../local/processes/port.ts'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.ts'
-import { createContainers } from '../../local/stores/docker.ts'
+import { removeContainers } from '../../local/stores/docker.ts'
 import { TOKEN } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { processEnvironment, registerGroup, registerProject } from './test-run.ts'
@@ -30,7 +30,7 @@ export async function prepareStart(more: Record<string, string> = {}) {
   const localDir = temporaryFolder()
   if (source === 'docker') {
     registerProject(inject('testRun'), projectOf(localDir))
-    onTestFinished(createContainers(projectOf(localDir)).forget)
+    onTestFinished(() => removeContainers(projectOf(localDir), '--volumes'))
   }
   const environment: NodeJS.ProcessEnv = {
     ...processEnvironment,

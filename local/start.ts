@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { aborted, parseArgs } from 'node:util'
 import { bringUp } from './launch/bring-up.ts'
 import { help, welcome } from './launch/help.ts'
-import { createProgress, type Progress } from './launch/progress.ts'
+import { say } from './launch/progress.ts'
 import { type Pids, removeRun, type StoreUser, writeRun } from './launch/run-file.ts'
 import { stopGraceMs } from './launch/service.ts'
 import { portsOf, readSettings, type Settings, urlsOf } from './launch/settings.ts'
@@ -41,23 +41,18 @@ async function main(args: string[]): Promise<number> {
   const options = readOptions(args)
   const settings = readSettings(process.env, options)
   const { localDir } = settings
-  const progress = createProgress(process.stdout)
-  const started = await claim(localDir, (names) => {
-    progress.say(`Stopping what an earlier npm start left running: ${names.join(', ')}`)
-  })
-  const sayStopping = (signal: NodeJS.Signals) => progress.say(`Stopping (${signal}) …`)
-  const stop = listenForStop(sayStopping, () => {
-    progress.say('Stopping everything at once.')
+  const started = await claim(localDir)
+  const stop = listenForStop(() => {
     removeRun(localDir)
     started.remove()
   })
   try {
     await checkPorts(settings)
-    if (options.fresh) await forget(settings, progress)
+    if (options.fresh) await forget(settings)
     keepPrivate(localDir)
     rotateLogs(join(localDir, 'logs'))
     onEachStart(({ name, pid }) => started.add(name, pid))
-    return await run(settings, progress, stop, started)
+    return await run(settings, stop, started)
   } finally {
     started.remove()
   }
@@ -81,17 +76,16 @@ async function checkPorts(settings: Settings): Promise<void> {
   }
 }
 
-async function run(settings: Settings, progress: Progress, stop: AbortSignal, started: StartedRecord): Promise<number> {
+async function run(settings: Settings, stop: AbortSignal, started: StartedRecord): Promise<number> {
   const { localDir, topic, partitions, table } = settings
   const token = settings.token ?? storedToken(localDir)
   let publish: (() => void) | undefined
   const gaveUp = new AbortController()
   const supervisor = createSupervisor({
-    say: progress.say,
     onRunAgain: () => publish?.(),
     onGiveUp: (error) => gaveUp.abort(error),
   })
-  const launch = { settings, token, progress, started, keep: supervisor.keep }
+  const launch = { settings, token, started, keep: supervisor.keep }
   try {
     const { settingsOf, dockerProject } = await bringUp(launch, AbortSignal.any([stop, gaveUp.signal]))
     const { EVENT_SOURCE } = process.env
@@ -101,20 +95,20 @@ async function run(settings: Settings, progress: Progress, stop: AbortSignal, st
     publish = () =>
       writeRun(localDir, { ...urlsOf(settings), ...stores, token, topic, partitions, table, pids: pids() })
     publish()
-    progress.say(welcome(settings, token, dockerProject))
+    say(welcome(settings, token, dockerProject))
     await Promise.race([stop, gaveUp.signal].map((signal) => aborted(signal, process)))
     gaveUp.signal.throwIfAborted()
     return 0
   } catch (error) {
     if (stop.aborted) return 0
-    progress.say('Stopping …')
+    say('Stopping …')
     throw error
   } finally {
     publish = undefined
     await supervisor.release()
-    await stopAll().catch((error) => progress.say(`! ${describe(error)}`))
+    await stopAll().catch((error) => say(`! ${describe(error)}`))
     removeRun(localDir)
-    progress.say('Stopped.')
+    say('Stopped.')
   }
 }
 
@@ -154,15 +148,16 @@ function readOptions(args: string[]) {
 }
 
 /** Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. A second signal stops everything at once, after `onSecond`. */
-function listenForStop(onFirst: (name: NodeJS.Signals) => void, onSecond: () => void): AbortSignal {
+function listenForStop(onSecond: () => void): AbortSignal {
   const stop = new AbortController()
   let firstAt = 0
   function onSignal(name: NodeJS.Signals): void {
     if (!stop.signal.aborted) {
       firstAt = performance.now()
-      onFirst(name)
+      say(`Stopping (${name}) …`)
       stop.abort(name)
     } else if (performance.now() - firstAt > SAME_REQUEST_MS) {
+      say('Stopping everything at once.')
       onSecond()
       killLivingGroups()
       process.exit(1)

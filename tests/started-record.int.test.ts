@@ -17,7 +17,7 @@ it('of two that start after a killed launcher, one gets the folder, and the brok
     'kafka-1': { pid: left.pid, identity: identify(left.pid as number) },
   }
   writeFileSync(join(dir, 'started.json.1'), JSON.stringify({ processes }))
-  const claims = await Promise.allSettled([claim(dir, () => {}), claim(dir, () => {})])
+  const claims = await Promise.allSettled([claim(dir), claim(dir)])
   expect(claims.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   expect(claims.find(({ status }) => status === 'rejected')).toMatchObject({
     reason: { message: expect.stringContaining('Plant Store is already running') },

@@ -3,10 +3,10 @@ import { root } from '../places.mjs'
 import { endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { sideBySide } from '../processes/side-by-side.ts'
-import type { Launch, Stores } from './launch.ts'
+import { step } from './progress.ts'
 import { startService, untilServiceReady } from './service.ts'
 import { type Service, servicesOf, urlsOf } from './settings.ts'
-import { environmentFor, startStores } from './stores.ts'
+import { environmentFor, type Launch, type Stores, startStores } from './stores.ts'
 
 const SETUP_TIMEOUT_MS = 60_000
 
@@ -15,7 +15,7 @@ const SETUP_TIMEOUT_MS = 60_000
  * stops what was handed to `keep`. Throws a Failure.
  */
 export async function bringUp(launch: Launch, signal: AbortSignal): Promise<Stores> {
-  const { progress, settings, token } = launch
+  const { settings, token } = launch
   const stores = await startStores(launch, signal)
 
   async function setUp(script: string): Promise<void> {
@@ -26,15 +26,15 @@ export async function bringUp(launch: Launch, signal: AbortSignal): Promise<Stor
   async function bringUpService(service: Service, signal: AbortSignal): Promise<void> {
     const { name } = service
     const start = () => startService(service, { settings, token, stores })
-    await progress.step(`Service ${name}`, async () => {
+    await step(`Service ${name}`, async () => {
       const running = await start()
       await untilServiceReady(running, String(urlsOf(settings).opsUrls[name]), signal)
       launch.keep(running, start)
     })
   }
 
-  if (settings.cluster) await progress.step('Rights in Kafka', () => setUp('grant-rights.ts'))
-  await progress.step(`Topic ${settings.topic}`, () => setUp('create-topic.ts'))
+  if (settings.cluster) await step('Rights in Kafka', () => setUp('grant-rights.ts'))
+  await step(`Topic ${settings.topic}`, () => setUp('create-topic.ts'))
   const services = servicesOf(settings)
   await sideBySide(signal, ...services.map((service) => (signal: AbortSignal) => bringUpService(service, signal)))
   return stores

@@ -1,25 +1,18 @@
-export type Progress = ReturnType<typeof createProgress>
+/** Tells the user something. */
+export const say = (text: string) => void process.stdout.write(`${text}\n`)
 
-/** Shows the progress: a line at the start and at the end of each step. */
-export function createProgress(stream: NodeJS.WriteStream) {
-  const say = (text: string) => void stream.write(`${text}\n`)
-  return {
-    say,
-
-    /** Marks its end: ✓ done, ✗ failed, - cut off. */
-    async step<T>(label: string, work: () => Promise<T>): Promise<T> {
-      const start = performance.now()
-      say(`  ${label} …`)
-      let mark = '✓'
-      try {
-        return await work()
-      } catch (error) {
-        // A string is the reason of an abort, not an error of the step.
-        mark = typeof error === 'string' ? '-' : '✗'
-        throw error
-      } finally {
-        say(`${mark} ${label} (${((performance.now() - start) / 1000).toFixed(1)} s)`)
-      }
-    },
+/** Shows a step of the start: a line at its start, and one at its end, marked ✓ done, ✗ failed, - cut off. */
+export async function step<T>(label: string, work: () => Promise<T>): Promise<T> {
+  const start = performance.now()
+  say(`  ${label} …`)
+  let mark = '✓'
+  try {
+    return await work()
+  } catch (error) {
+    // A string is the reason of an abort, not an error of the step.
+    mark = typeof error === 'string' ? '-' : '✗'
+    throw error
+  } finally {
+    say(`${mark} ${label} (${((performance.now() - start) / 1000).toFixed(1)} s)`)
   }
 }

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { root } from '../places.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../processes/process.ts'
-import type { Stores } from './launch.ts'
 import type { Service, ServiceKind, Settings } from './settings.ts'
-import { environmentFor } from './stores.ts'
+import { environmentFor, type Stores } from './stores.ts'
 import { digestOf } from './token.ts'
 
 const START_TIMEOUT_MS = 60_000

@@ -4,6 +4,7 @@ import { Failure } from '../processes/failure.mjs'
 import { take } from '../processes/lock.ts'
 import { identify } from '../processes/process-identity.ts'
 import { removeContainers, whyNoDocker } from '../stores/docker.ts'
+import { say } from './progress.ts'
 import { readRun, removeRun } from './run-file.ts'
 
 type Process = { pid: number; identity: string }
@@ -21,11 +22,9 @@ const STORE = /^(kafka|redis|sentinel)/
  * Takes the lock `started.json`: everything that one `npm start` has started, including itself, from its first moment
  * on. It keeps a second `npm start` from using the same data, and lets the next one stop what a killed launcher left
  * running. Pids alone would not do, because the system reuses them.
- *
- * `onLeftovers` is called before the leftovers of an earlier launcher are stopped. Throws a Failure when another
- * launcher runs there.
+ * Throws a Failure when another launcher runs there.
  */
-export async function claim(localDir: string, onLeftovers: (names: string[]) => void) {
+export async function claim(localDir: string) {
   const started: Started = { processes: { launcher: processOf(process.pid) } }
   let launcher: Process | undefined
   const lock = take(join(localDir, 'started.json'), JSON.stringify(started), (text) => {
@@ -33,7 +32,7 @@ export async function claim(localDir: string, onLeftovers: (names: string[]) => 
     return isAlive(launcher)
   })
   if (lock === undefined) throw alreadyRunning(localDir, launcher?.pid)
-  for (const text of lock.earlier) await endLeftovers(read(text), onLeftovers)
+  for (const text of lock.earlier) await endLeftovers(read(text))
   lock.forgetEarlier()
   removeRun(localDir)
   const write = () => lock.write(JSON.stringify(started))
@@ -61,12 +60,13 @@ function alreadyRunning(localDir: string, pid: number | undefined): Failure {
   )
 }
 
-async function endLeftovers({ processes, dockerProject }: Started, onLeftovers: (names: string[]) => void) {
+async function endLeftovers({ processes, dockerProject }: Started): Promise<void> {
   const alive = Object.entries(processes).filter(([, entry]) => isAlive(entry))
   // Without an engine there are no containers any more.
   const project = dockerProject && !(await whyNoDocker()) ? dockerProject : undefined
   if (alive.length === 0 && !project) return
-  onLeftovers([...alive.map(([name]) => name), ...(project ? ['Kafka and Redis in Docker'] : [])])
+  const names = [...alive.map(([name]) => name), ...(project ? ['Kafka and Redis in Docker'] : [])]
+  say(`Stopping what an earlier npm start left running: ${names.join(', ')}`)
   const of = (areStores: boolean) => alive.filter(([name]) => STORE.test(name) === areStores).map(([, entry]) => entry)
   // The services first: without their stores they would only log errors. No client waits for their responses.
   await endAll(of(false), SERVICES_GRACE_MS)

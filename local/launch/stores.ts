@@ -2,17 +2,42 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../processes/failure.mjs'
+import type { RunningProcess } from '../processes/process.ts'
 import { sideBySide } from '../processes/side-by-side.ts'
 import { writeWhole } from '../processes/whole-file.ts'
 import { pullMissingImages, removeContainers, type Store, startContainers, whyNoDocker } from '../stores/docker.ts'
 import { ensureJars, type Programs } from '../stores/jars.ts'
 import { startKafka } from '../stores/kafka.ts'
+import { startKafkaCluster } from '../stores/kafka-cluster.ts'
 import { startRedis } from '../stores/redis.ts'
-import { startCluster } from './cluster.ts'
-import type { Launch, Role, Stores } from './launch.ts'
-import type { Progress } from './progress.ts'
+import { startSentinels } from '../stores/redis-sentinels.ts'
+import { say, step } from './progress.ts'
+import type { StoreUser } from './run-file.ts'
 import type { Settings } from './settings.ts'
+import type { StartedRecord } from './started-record.ts'
 import type { Start } from './supervisor.ts'
+import { storedSecret } from './token.ts'
+
+const CLUSTER_TIMEOUT_MS = 120_000
+/** The users of Kafka: `admin` may do everything. */
+const USERS = ['admin', 'api', 'projector', 'plantctl']
+
+export type Launch = {
+  settings: Settings
+  token: string
+  /** Called with each ready process, and with the function that restarts it. */
+  keep(running: RunningProcess, start: Start): void
+  started: StartedRecord
+}
+
+/** A program that uses the stores. If the stores have users, each program has the rights that it needs. */
+type Role = 'setup' | StoreUser
+
+export type Stores = {
+  settingsOf(role: Role): Record<string, string>
+  /** The compose project of their containers. */
+  dockerProject?: string
+}
 
 /**
  * Chooses the source of Kafka and Redis, installs the programs or images, and starts them. The choice in the settings
@@ -20,7 +45,7 @@ import type { Start } from './supervisor.ts'
  * Throws a Failure that says what to install.
  */
 export async function startStores(launch: Launch, signal: AbortSignal): Promise<Stores> {
-  const { settings, progress } = launch
+  const { settings } = launch
   const { cluster, hasKafka, hasRedis } = settings
   const open = { settingsOf: () => addressesOf(settings) }
   if (hasKafka && hasRedis) return open
@@ -29,7 +54,7 @@ export async function startStores(launch: Launch, signal: AbortSignal): Promise<
     return { ...open, dockerProject: await startInDocker(launch, signal) }
   }
   const needed = { kafka: !hasKafka, redis: !hasRedis, signal }
-  const programs = await progress.step('Programs of Kafka and Redis', () => ensureJars(needed))
+  const programs = await step('Programs of Kafka and Redis', () => ensureJars(needed))
   if (cluster) return startCluster(launch, programs, signal)
   noteSource(launch, 'processes')
   await startAsProcesses(launch, programs, signal)
@@ -37,21 +62,21 @@ export async function startStores(launch: Launch, signal: AbortSignal): Promise<
 }
 
 /** Throws a Failure when Docker is required and cannot be used. */
-async function takesDocker({ settings: { source }, progress }: Launch, signal: AbortSignal): Promise<boolean> {
+async function takesDocker({ settings: { source } }: Launch, signal: AbortSignal): Promise<boolean> {
   if (source === 'processes') return false
   const obstacle =
-    (await whyNoDocker(signal)) ?? (await progress.step('Images of Kafka and Redis', () => pullMissingImages(signal)))
+    (await whyNoDocker(signal)) ?? (await step('Images of Kafka and Redis', () => pullMissingImages(signal)))
   if (obstacle === undefined) return true
   if (source === 'docker') throw new Failure(`--with docker: ${obstacle}. --with processes needs no Docker.`)
-  progress.say(`  Kafka and Redis run as processes: ${obstacle}.`)
+  say(`  Kafka and Redis run as processes: ${obstacle}.`)
   return false
 }
 
 /** Containers and processes have separate data: warns when this start will not see the plants of the last one. */
-function noteSource({ settings, progress }: Launch, source: 'docker' | 'processes'): void {
+function noteSource({ settings }: Launch, source: 'docker' | 'processes'): void {
   const file = join(settings.localDir, 'data', 'source')
   const last = existsSync(file) ? readFileSync(file, 'utf8').trim() : source
-  if (last !== source) progress.say(`! The plants of the last start are in other stores: --with ${last} has them.`)
+  if (last !== source) say(`! The plants of the last start are in other stores: --with ${last} has them.`)
   writeWhole(file, `${source}\n`)
 }
 
@@ -73,13 +98,13 @@ export function environmentFor(stores: Stores, { topic, partitions, table }: Set
 }
 
 /** Kafka and Redis as containers that end with the launcher; each local folder has its own compose project. */
-async function startInDocker({ settings, progress, started }: Launch, signal: AbortSignal): Promise<string> {
+async function startInDocker({ settings, started }: Launch, signal: AbortSignal): Promise<string> {
   const { hasKafka, hasRedis, localDir, kafkaPort, redisPort } = settings
   const project = projectOf(localDir)
   const stores: Store[] = [...(hasKafka ? [] : ['kafka' as const]), ...(hasRedis ? [] : ['redis' as const])]
   started.addContainers(project)
   const ports = { kafka: kafkaPort, redis: redisPort }
-  await progress.step('Kafka and Redis in Docker', () => startContainers(project, stores, ports, signal))
+  await step('Kafka and Redis in Docker', () => startContainers(project, stores, ports, signal))
   return project
 }
 
@@ -89,13 +114,13 @@ export const projectOf = (localDir: string) =>
 
 /** Kafka and Redis as processes of this machine, with their data in the local folder. */
 async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<void> {
-  const { settings, progress, keep } = launch
+  const { settings, keep } = launch
   const { hasKafka, hasRedis, kafkaPort, redisPort } = settings
   const { java, kafkaClasspath: classpath, redisServer } = programs
   const kafka = { ...placesOf('kafka', settings), port: kafkaPort, controllerPort: kafkaPort + 1, java, classpath }
   const redis = { ...placesOf('redis', settings), port: redisPort, appendOnly: true, redisServer }
   const bringUp = (label: string, start: Start) => async (signal: AbortSignal) =>
-    keep(await progress.step(label, () => start(signal)), start)
+    keep(await step(label, () => start(signal)), start)
   await sideBySide(
     signal,
     ...(hasKafka ? [] : [bringUp('Kafka', (signal) => startKafka({ ...kafka, signal }))]),
@@ -108,15 +133,55 @@ const placesOf = (name: Store, { localDir }: Settings) => ({
   logFile: join(localDir, 'logs', `${name}.log`),
 })
 
+/**
+ * The stores as production has them, as processes with their data in the local folder: three brokers with TLS,
+ * passwords and ACLs; a Redis with two replicas and three sentinels.
+ */
+async function startCluster({ settings, keep }: Launch, programs: Programs, signal: AbortSignal): Promise<Stores> {
+  const { java, kafkaClasspath: classpath, redisServer } = programs
+  const dir = join(settings.localDir, 'data', 'cluster')
+  const secretOf = (user: string) => join(dir, 'passwords', user)
+  const passwords = Object.fromEntries(USERS.map((user) => [user, storedSecret(secretOf(user))]))
+  const logDir = join(settings.localDir, 'logs')
+  const common = { logDir, startTimeoutMs: CLUSTER_TIMEOUT_MS }
+  const from = (port: number) => ({ nextPort: () => port++ })
+  const kafkaOptions = { ...common, ...from(settings.kafkaPort), dir: join(dir, 'kafka'), classpath, java, passwords }
+  const redisOptions = { ...common, ...from(settings.redisPort), dir: join(dir, 'redis'), redisServer }
+  const [kafka, redis] = await sideBySide(
+    signal,
+    (signal) => step('Kafka, three brokers', () => startKafkaCluster({ ...kafkaOptions, signal })),
+    (signal) =>
+      step('Redis, two replicas and three sentinels', () =>
+        startSentinels({ ...redisOptions, appendOnly: true, signal }),
+      ),
+  )
+  for (const process of [...kafka.nodes, ...redis.servers, ...redis.sentinels]) keep(process, process.start)
+  return {
+    settingsOf(role) {
+      const user = role === 'setup' ? 'admin' : role
+      return {
+        KAFKA_BROKERS: kafka.brokers,
+        KAFKA_SECURITY_PROTOCOL: 'SASL_SSL',
+        KAFKA_SSL_CA_FILE: kafka.caFile,
+        KAFKA_SASL_MECHANISM: kafka.mechanism,
+        KAFKA_SASL_USERNAME: user,
+        KAFKA_SASL_PASSWORD_FILE: secretOf(user),
+        REDIS_SENTINELS: redis.addresses,
+        REDIS_SENTINEL_NAME: redis.name,
+      }
+    },
+  }
+}
+
 /** Deletes the plants of this local folder: those of processes and those of containers. */
-export async function forget({ localDir, hasKafka, hasRedis }: Settings, progress: Progress): Promise<void> {
+export async function forget({ localDir, hasKafka, hasRedis }: Settings): Promise<void> {
   const data = join(localDir, 'data')
   rmSync(data, { recursive: true, force: true })
-  progress.say(`Deleted the plants in ${data}; the token stays.`)
+  say(`Deleted the plants in ${data}; the token stays.`)
   const obstacle = await whyNoDocker()
   if (obstacle === undefined)
-    await progress.step('Deleting the plants in Docker', () => removeContainers(projectOf(localDir), '--volumes'))
-  else progress.say(`Not deleted: plants in Docker, if any (${obstacle}).`)
+    await step('Deleting the plants in Docker', () => removeContainers(projectOf(localDir), '--volumes'))
+  else say(`Not deleted: plants in Docker, if any (${obstacle}).`)
   const elsewhere = [hasKafka && 'KAFKA_BROKERS', hasRedis && 'REDIS_URL'].filter(Boolean)
-  if (elsewhere.length > 0) progress.say(`Not deleted: the data at ${elsewhere.join(' and ')}.`)
+  if (elsewhere.length > 0) say(`Not deleted: the data at ${elsewhere.join(' and ')}.`)
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, Failure } from '../processes/failure.mjs'
 import { lastError } from '../processes/log-file.ts'
 import { describeExit, type RunningProcess } from '../processes/process.ts'
+import { say } from './progress.ts'
 
 export type Start = (signal: AbortSignal) => Promise<RunningProcess>
 
@@ -12,14 +13,13 @@ const MAX_ENDS = 5
 const ENDS_COUNT_MS = 60_000
 
 type Listeners = {
-  say(text: string): void
   /** Called when a process runs again. */
   onRunAgain(): void
   /** Called when a process cannot be kept running. */
   onGiveUp(error: Error): void
 }
 
-export function createSupervisor({ say, onRunAgain, onGiveUp }: Listeners) {
+export function createSupervisor({ onRunAgain, onGiveUp }: Listeners) {
   const releasing = new AbortController()
   const { signal } = releasing
   const released = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)))

@@ -1,14 +1,13 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { aborted, parseArgs } from 'node:util'
-import { bringUp } from './launch/bring-up.ts'
 import { help, welcome } from './launch/help.ts'
 import { say } from './launch/progress.ts'
 import { type Pids, removeRun, type StoreUser, writeRun } from './launch/run-file.ts'
-import { stopGraceMs } from './launch/service.ts'
+import { startServices, stopGraceMs } from './launch/service.ts'
 import { portsOf, readSettings, type Settings, urlsOf } from './launch/settings.ts'
 import { claim, type StartedRecord } from './launch/started-record.ts'
-import { forget } from './launch/stores.ts'
+import { forget, startStores } from './launch/stores.ts'
 import { createSupervisor } from './launch/supervisor.ts'
 import { storedToken } from './launch/token.ts'
 import { describe, Failure, runProgram } from './processes/failure.mjs'
@@ -87,13 +86,15 @@ async function run(settings: Settings, stop: AbortSignal, started: StartedRecord
   })
   const launch = { settings, token, started, keep: supervisor.keep }
   try {
-    const { settingsOf, dockerProject } = await bringUp(launch, AbortSignal.any([stop, gaveUp.signal]))
+    const signal = AbortSignal.any([stop, gaveUp.signal])
+    const stores = await startStores(launch, signal)
+    await startServices(launch, stores, signal)
+    const { settingsOf, dockerProject } = stores
     const { EVENT_SOURCE } = process.env
     const settingsFor = (user: StoreUser) => ({ ...settingsOf(user), ...(EVENT_SOURCE && { EVENT_SOURCE }) })
     const [api, projector, plantctl] = [settingsFor('api'), settingsFor('projector'), settingsFor('plantctl')]
-    const stores = { storeSettings: { api, projector, plantctl }, dockerProject }
-    publish = () =>
-      writeRun(localDir, { ...urlsOf(settings), ...stores, token, topic, partitions, table, pids: pids() })
+    const known = { token, topic, partitions, table, dockerProject, storeSettings: { api, projector, plantctl } }
+    publish = () => writeRun(localDir, { ...urlsOf(settings), ...known, pids: pids() })
     publish()
     say(welcome(settings, token, dockerProject))
     await Promise.race([stop, gaveUp.signal].map((signal) => aborted(signal, process)))

@@ -3,14 +3,17 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { root } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.ts'
+import { Failure } from '../processes/failure.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../processes/process.ts'
-import type { Service, ServiceKind, Settings } from './settings.ts'
-import { environmentFor, type Stores } from './stores.ts'
+import { sideBySide } from '../processes/side-by-side.ts'
+import { step } from './progress.ts'
+import { type Service, type ServiceKind, type Settings, servicesOf, urlsOf } from './settings.ts'
+import { environmentFor, type Launch, type Stores } from './stores.ts'
 import { digestOf } from './token.ts'
 
+const SETUP_TIMEOUT_MS = 60_000
 const START_TIMEOUT_MS = 60_000
-
-export type Environment = { settings: Settings; stores: Stores; token: string }
 
 /**
  * V8 allocates objects directly in the old generation when many from the same place have once survived a scavenge. The
@@ -32,16 +35,36 @@ export const argumentsOf = (kind: ServiceKind, folder = root) => [
 export const stopGraceMs = (kind: ServiceKind, { DRAIN_MS }: NodeJS.ProcessEnv) =>
   Math.max(10_000, kind === 'api' ? Number(DRAIN_MS || 500) + 9_500 : 0)
 
-/** Resolves at once, before the service is ready. */
-export function startService(service: Service, environment: Environment): Promise<RunningProcess> {
-  const { name, kind, port, opsPort } = service
-  const { settings } = environment
-  const [logFile, env] = [join(settings.localDir, 'logs', `${name}.log`), environmentOf(service, environment)]
-  const listens = { host: settings.host, ports: port === undefined ? [opsPort] : [port, opsPort] }
-  return startProcess({ name, command: process.execPath, args: argumentsOf(kind), cwd: root, env, logFile, ...listens })
+/**
+ * Prepares the topic, and starts all services until they are ready. On a failure it ends what is half started; the
+ * caller stops what was handed to `keep`. Throws a Failure.
+ */
+export async function startServices({ settings, token, keep }: Launch, stores: Stores, signal: AbortSignal) {
+  async function setUp(script: string): Promise<void> {
+    const options = { cwd: root, env: environmentFor(stores, settings, 'setup'), timeoutMs: SETUP_TIMEOUT_MS, signal }
+    const { code, output } = await runCommand(process.execPath, [join('local', script)], options)
+    if (code !== 0) throw new Failure(`Topic ${settings.topic} cannot be used:\n${endOf(output)}`)
+  }
+  async function startService(service: Service, signal: AbortSignal): Promise<void> {
+    const { name, kind, port, opsPort } = service
+    const logFile = join(settings.localDir, 'logs', `${name}.log`)
+    const listens = { host: settings.host, ports: port === undefined ? [opsPort] : [port, opsPort] }
+    const env = environmentOf(service, settings, stores, token)
+    const program = { name, command: process.execPath, args: argumentsOf(kind), cwd: root, env, logFile, ...listens }
+    await step(`Service ${name}`, async () => {
+      const running = await startProcess(program)
+      await untilServiceReady(running, String(urlsOf(settings).opsUrls[name]), signal)
+      keep(running, () => startProcess(program))
+    })
+  }
+
+  if (settings.cluster) await step('Rights in Kafka', () => setUp('grant-rights.ts'))
+  await step(`Topic ${settings.topic}`, () => setUp('create-topic.ts'))
+  const services = servicesOf(settings)
+  await sideBySide(signal, ...services.map((service) => (signal: AbortSignal) => startService(service, signal)))
 }
 
-export async function untilServiceReady(running: RunningProcess, opsUrl: string, signal: AbortSignal): Promise<void> {
+async function untilServiceReady(running: RunningProcess, opsUrl: string, signal: AbortSignal): Promise<void> {
   let lastResponse = 'its operations port does not respond'
   async function isReady(): Promise<boolean> {
     try {
@@ -58,7 +81,7 @@ export async function untilServiceReady(running: RunningProcess, opsUrl: string,
 }
 
 /** Other settings in the environment (a log level, a deadline) are passed on to the services. */
-function environmentOf({ kind, port, opsPort }: Service, { settings, stores, token }: Environment): NodeJS.ProcessEnv {
+function environmentOf({ kind, port, opsPort }: Service, settings: Settings, stores: Stores, token: string) {
   // Callers need the token; the services need only its digest.
   const { PLANT_STORE_TOKEN: _, ...own } = environmentFor(stores, settings, kind)
   const env = { ...own, HOST: settings.host, OPS_PORT: String(opsPort) }

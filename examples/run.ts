@@ -1,9 +1,13 @@
+import { globSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { readRun } from '../local/launch/run-file.ts'
 import { localDirOf } from '../local/launch/settings.ts'
 import { root } from '../local/places.mjs'
-import { describe, Failure } from '../local/processes/failure.mjs'
+import { Failure, runProgram } from '../local/processes/failure.mjs'
 import { runForeground } from '../local/processes/foreground.mjs'
-import { PROGRAMS, REQUIRED_SETTINGS } from './programs.ts'
+import { findJava, JAVA_LANGUAGE, javaEnvironment } from '../local/stores/java.ts'
+import { builtOnce } from '../local/toolchain/built-once.ts'
+import { installPython } from '../local/toolchain/python.ts'
 
 const HELP = `Runs an example of a consumer. Downloads and builds what it needs.
 
@@ -19,13 +23,35 @@ const HELP = `Runs an example of a consumer. Downloads and builds what it needs.
 Each has a README in examples. KAFKA_BROKERS, PLANTS_TOPIC and PLANTS_TABLE name the topics to read: by default those of
 a running npm start, else localhost:19092, plants and plants.table.
 `
-
+const BUILD_TIMEOUT_MS = 300_000
 const DEFAULTS = { KAFKA_BROKERS: 'localhost:19092', PLANTS_TOPIC: 'plants', PLANTS_TABLE: 'plants.table' }
 
-process.exitCode = await main(process.argv.slice(2)).catch((error) => {
-  console.error(describe(error))
-  return 1
-})
+type Program = { command: string; args: string[]; env?: NodeJS.ProcessEnv }
+
+/**
+ * The command that runs each example. Downloads and compiled files go into a folder below .local, named by a digest of
+ * their sources. Each throws a Failure that says what to install.
+ */
+export const PROGRAMS: Record<string, () => Promise<Program>> = {
+  'search-index': async () => typescript('search-index'),
+  'own-table': async () => typescript('own-table'),
+  python: () => python('python'),
+  'python-table': () => python('python-table'),
+  java: () => java('java', 'Main'),
+  'java-streams': () => java('java-streams', 'Main'),
+  connect: () => connect('connect', 'file-sink.properties'),
+  'connect-jdbc': () => connect('connect-jdbc', 'jdbc-sink.properties'),
+}
+
+/** The environment variables without a default. Kafka Connect would take their names in its properties for values. */
+const REQUIRED_SETTINGS: Record<string, string[]> = {
+  connect: ['PLANTS_FILE'],
+  'connect-jdbc': ['JDBC_URL', 'JDBC_USER', 'JDBC_PASSWORD'],
+}
+
+const path = (...names: string[]) => join(import.meta.dirname, ...names)
+
+if (import.meta.main) await runProgram(main)
 
 /** Resolves to the exit code. */
 async function main([name, ...rest]: string[]): Promise<number> {
@@ -50,4 +76,41 @@ function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     throw new Failure('The running npm start has a Kafka with logins: set KAFKA_BROKERS and the settings of a login.')
   const table = run.table === 'on' || run.table === 'off' ? `${run.topic}.table` : run.table
   return { PLANTS_TOPIC: run.topic, PLANTS_TABLE: table, ...env, KAFKA_BROKERS }
+}
+
+/** The examples here use the source of the library. Elsewhere it is a package and needs no condition. */
+function typescript(name: string): Program {
+  return { command: process.execPath, args: ['--conditions=plant-store-source', path(name, 'main.ts')] }
+}
+
+async function python(name: string): Promise<Program> {
+  const commands = await installPython(`examples/${name}`, path(name, 'requirements.txt'))
+  return { command: join(commands, 'python'), args: ['-B', path(name, 'main.py')] }
+}
+
+function connect(name: string, sink: string): Promise<Program> {
+  const main = 'org.apache.kafka.connect.cli.ConnectStandalone'
+  return java(name, main, path(name, 'worker.properties'), path(name, sink))
+}
+
+async function java(name: string, ...main: string[]): Promise<Program> {
+  const { java: command } = await findJava().catch((error) => {
+    throw new Failure('The example needs Java: install a JDK, 17 or newer.', { cause: error })
+  })
+  const folder = await buildJava(name)
+  const classpath = [join(folder, 'classes'), join(folder, 'lib', '*')].join(delimiter)
+  const logging = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'
+  return { command, env: javaEnvironment(), args: [...JAVA_LANGUAGE, logging, '-cp', classpath, ...main] }
+}
+
+/** Resolves to the folder with the classes and their libraries. */
+function buildJava(name: string): Promise<string> {
+  const pom = path(name, 'pom.xml')
+  const files = globSync('src/**/*.*', { cwd: path(name) }).sort()
+  const sources = [pom, ...files.map((file) => path(name, file))]
+  return builtOnce(`examples/${name}`, sources, { timeoutMs: BUILD_TIMEOUT_MS }, async (folder, run) => {
+    const advice = `Install Maven, the ${name} example is built with it.`
+    const args = ['-B', '-q', '-f', pom, 'process-classes', `-Dtarget=${folder}`]
+    await run('mvn', args, { env: javaEnvironment(), advice })
+  })
 }

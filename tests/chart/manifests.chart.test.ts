@@ -122,21 +122,12 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
 })
 
 describe.runIf(programs !== undefined)('manifests', () => {
-  it('the PrometheusRule has the rules of deploy/observability', async () => {
-    const manifests = await render(helm, { ...MINIMAL, monitoring: { enabled: true } })
-    expect(manifestOf(manifests, 'PrometheusRule', RELEASE).spec).toEqual(parse(RULES))
-  })
-
-  it('the alerts link to the page that the values name', async () => {
-    const runbookUrl = 'https://wiki.example/alerts'
-    const manifests = await render(helm, { ...MINIMAL, monitoring: { enabled: true, runbookUrl } })
-    const { groups } = manifestOf(manifests, 'PrometheusRule', RELEASE).spec as {
-      groups: { rules: { alert?: string; annotations?: { runbook_url: string } }[] }[]
-    }
-    const alerts = groups.flatMap(({ rules }) => rules.filter(({ alert }) => alert !== undefined))
-    expect(alerts.map(({ annotations }) => annotations?.runbook_url)).toEqual(
-      alerts.map(({ alert }) => `${runbookUrl}#${alert?.toLowerCase()}`),
-    )
+  const PAGE = 'docs/how-to/alerts.md'
+  it.each([PAGE, 'https://wiki.example/alerts'])('the rules of deploy/observability link to %s', async (runbookUrl) => {
+    const monitoring = { enabled: true, ...(runbookUrl !== PAGE && { runbookUrl }) }
+    const manifests = await render(helm, { ...MINIMAL, monitoring })
+    const rules = RULES.replaceAll(`runbook_url: ${PAGE}#`, `runbook_url: ${runbookUrl}#`)
+    expect(manifestOf(manifests, 'PrometheusRule', RELEASE).spec).toEqual(parse(rules))
   })
 
   it('an Ingress and an HTTPRoute lead to the HTTP API', async () => {

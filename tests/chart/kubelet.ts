@@ -26,7 +26,6 @@ export async function startPod(name: string, spec: PodSpec, secrets: Secrets, fo
   const [port, opsPort] = [await freePort(), await freePort()]
   const env = { ...environmentOf(spec, secrets, join(folder, name)), PORT: String(port), OPS_PORT: String(opsPort) }
   const [, ...args] = container.args ?? imageCommand()
-  const startedAt = performance.now()
   const running = await startProcess({
     ...{ name, command: process.execPath, args, cwd: root },
     env: { ...processEnvironment, ...env, HOST: '127.0.0.1' },
@@ -36,26 +35,23 @@ export async function startPod(name: string, spec: PodSpec, secrets: Secrets, fo
   const state = { isReady: false, livenessFailures: 0, isEnding: false, ended: false }
   void running.exited.then(() => Object.assign(state, { ended: true, isReady: false }))
 
-  async function untilReady(): Promise<number> {
+  async function untilReady(): Promise<void> {
     while (!state.isReady) {
       if (state.ended) throw new Error(`${name} ended:\n${readFileSync(running.logFile, 'utf8')}`)
       await delay(50)
     }
-    return performance.now() - startedAt
   }
   if (container.startupProbe !== undefined) {
     const isUp = (probe: Probe) => responds(`http://127.0.0.1:${opsPort}${probe.httpGet.path}`, probe)
     void watch(isUp, container, state, () => running.stop({ graceMs: MS_PER_S }))
   }
   return {
-    ...{ name, url: `http://127.0.0.1:${port}`, port, state, running, untilReady },
+    ...{ port, state, running, untilReady },
 
-    /** SIGTERM, and SIGKILL after the grace period. Resolves with the exit and the time that it took. */
-    async end(): Promise<{ exit: Exit; tookMs: number }> {
+    /** SIGTERM, and SIGKILL after the grace period. */
+    end(): Promise<Exit> {
       state.isEnding = true
-      const signalledAt = performance.now()
-      const exit = await running.stop({ graceMs: spec.terminationGracePeriodSeconds * MS_PER_S })
-      return { exit, tookMs: performance.now() - signalledAt }
+      return running.stop({ graceMs: spec.terminationGracePeriodSeconds * MS_PER_S })
     },
 
     /** The most memory that it has had so far. */

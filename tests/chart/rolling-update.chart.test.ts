@@ -18,7 +18,6 @@ const PARTITIONS = 6
 /** The time from when the slowest balancer learns that a pod ends until the end of the drain. */
 const MARGIN_MS = 1_000
 const CREATES_BETWEEN = 500
-const BYTES_PER_MIB = 2 ** 20
 
 it.runIf(programs !== undefined)('a rolling update of both services under load fails no create', async () => {
   const [folder, topic] = [temporaryFolder(), `plants-${randomUUID()}`]
@@ -27,29 +26,23 @@ it.runIf(programs !== undefined)('a rolling update of both services under load f
   const settings = { KAFKA_BROKERS: inject('kafkaBrokers'), REDIS_URL: inject('redisUrl') }
   const start = (name: string, spec: PodSpec) => startPod(name, spec, secrets, folder)
 
-  const startedAt = performance.now()
-  const seconds = () => `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`
   const manifests = await render(programs?.helm ?? '', {
     settings: { ...settings, PLANTS_TOPIC: topic, PLANTS_PARTITIONS: PARTITIONS },
     api: { files: TOKENS },
   })
-  const rendered = seconds()
   const setup = manifestOf(manifests, 'Job', `${RELEASE}-setup`).spec.template.spec
   expect(await runPod('setup', setup, secrets, folder)).toEqual({ code: 0, signal: null })
-  const setUp = seconds()
   const balancer = await startBalancer()
   const [apis, projectors] = await Promise.all([
     deploy(manifestOf(manifests, 'Deployment', `${RELEASE}-api`), start, balancer),
     deploy(manifestOf(manifests, 'Deployment', `${RELEASE}-projector`), start),
   ])
-  console.info(`helm template ${rendered}, topic created ${setUp}, all pods ready ${seconds()}`)
 
   const creates = startCreates(balancer.url)
   await creates.untilMore(CREATES_BETWEEN)
-  const rows = (await Promise.all([apis.roll(), projectors.roll()])).flat()
+  await Promise.all([apis.roll(), projectors.roll()])
   await creates.untilMore(CREATES_BETWEEN)
   const all = await creates.stop()
-  console.table(rows)
 
   expect(all.filter(({ response }) => response?.status !== 200)).toEqual([])
   expectResponsesToBeTrue(all, await readTruth(log))
@@ -65,47 +58,35 @@ async function deploy(
   const drainMs = Number(pod.containers[0].env.find(({ name }) => name === 'DRAIN_MS')?.value ?? 0)
   let started = 0
 
-  async function startOne(): Promise<{ pod: Pod; readyMs: number }> {
+  async function startOne(): Promise<Pod> {
     const one = await start(`${metadata.name}-${started++}`, pod)
-    const readyMs = await one.untilReady()
+    await one.untilReady()
     balancer?.add(one.port)
-    return { pod: one, readyMs }
+    return one
   }
 
   /** Kubernetes signals a pod and takes its endpoint away at the same time, but the nodes hear of that later. */
-  async function endOne(one: Pod) {
+  async function endOne(one: Pod): Promise<void> {
     const ended = one.end()
     await delay(Math.max(0, drainMs - MARGIN_MS))
     balancer?.remove(one.port)
-    return ended
+    expect(await ended).toEqual({ code: 0, signal: null })
+    expect(one.state.livenessFailures).toBe(0)
   }
 
   const replicas: number = spec.replicas
   const pods = await Promise.all(Array.from({ length: replicas }, startOne))
   return {
     /** Replaces one pod after the other, as the strategy says. */
-    async roll() {
+    async roll(): Promise<void> {
       expect(spec.strategy.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 })
-      const ends: Promise<object>[] = []
-      for (const { pod: old } of pods) {
-        const fresh = await startOne()
-        const peakBytes = old.peakBytes()
-        expect(peakBytes).toBeLessThan(old.memoryLimitBytes)
-        ends.push(
-          endOne(old).then(({ exit, tookMs }) => {
-            expect(exit).toEqual({ code: 0, signal: null })
-            expect(old.state.livenessFailures).toBe(0)
-            return {
-              pod: old.name,
-              'successor ready, s': (fresh.readyMs / 1_000).toFixed(1),
-              'end, s': (tookMs / 1_000).toFixed(1),
-              'of, s': pod.terminationGracePeriodSeconds,
-              'peak, MiB': Math.round(peakBytes / BYTES_PER_MIB),
-            }
-          }),
-        )
+      const ends: Promise<void>[] = []
+      for (const old of pods) {
+        await startOne()
+        expect(old.peakBytes()).toBeLessThan(old.memoryLimitBytes)
+        ends.push(endOne(old))
       }
-      return Promise.all(ends)
+      await Promise.all(ends)
     },
   }
 }

@@ -6,8 +6,11 @@ export type InjectedBug = {
   name: string
   /** The file, from the root of the project. */
   file: string
-  /** A text that occurs exactly once in the file, and its replacement. */
-  edits: readonly (readonly [from: string, to: string])[]
+  /**
+   * Changes of texts that occur exactly once in the file, as `git diff --word-diff` shows them: `[-removed-]` and
+   * `{+added+}`, with what is around them.
+   */
+  changes: readonly string[]
   /**
    * A seed that catches it, where the search starts: for a bug that few seeds catch. `npm run simulate -- --bugs NAME
    * --from 1` finds another one when schedules are drawn in another way.
@@ -18,11 +21,7 @@ export type InjectedBug = {
 /** The seed at which the search for all other bugs starts. */
 export const FIRST_SEED = 1
 
-export const bug = (name: string, file: string, ...edits: [string, string][]): InjectedBug => ({
-  name,
-  file,
-  edits,
-})
+export const bug = (name: string, file: string, changes: readonly string[]): InjectedBug => ({ name, file, changes })
 
 /** A bug that few seeds catch, with a seed that does. */
 export const rare = (firstSeed: number, ...args: Parameters<typeof bug>): InjectedBug => ({
@@ -46,10 +45,15 @@ export function injectBug(bug: InjectedBug): ModuleHooks {
 /** The absolute path of the file that the bug is injected into. */
 export const pathOf = ({ file }: InjectedBug): string => `${root}${file}`
 
+const REMOVED = /\[-(.*?)-\]/gs
+const ADDED = /\{\+(.*?)\+\}/gs
+
 /** The source with the bug. Throws when it does not have each text exactly once. */
-export function withBug(source: string, { name, file, edits }: InjectedBug): string {
-  return edits.reduce((edited, [from, to]) => {
-    const [before, after, more] = edited.split(from)
+export function withBug(source: string, { name, file, changes }: InjectedBug): string {
+  return changes.reduce((changed, change) => {
+    const from = change.replaceAll(ADDED, '').replaceAll(REMOVED, '$1')
+    const to = change.replaceAll(REMOVED, '').replaceAll(ADDED, '$1')
+    const [before, after, more] = changed.split(from)
     if (before === undefined || after === undefined || more !== undefined) {
       throw new Error(`"${name}": ${file} must have this text exactly once:\n${from}`)
     }

@@ -14,6 +14,7 @@ import { startClusterNodes } from '../support/redis-cluster-nodes.ts'
 import { tableTopicOf } from '../support/topic.ts'
 import { startKafka } from './kafka.ts'
 import { createMember, type Member } from './member.ts'
+import type { RunOptions } from './run-options.ts'
 import { APIS, CONSUMERS, createApis, createConsumers, createProjectors, PROJECTORS } from './services.ts'
 import { type Link, startToxiproxy, type Toxiproxy } from './toxiproxy.ts'
 
@@ -28,17 +29,10 @@ const RESTART_AFTER_MS = 1_000
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>
 
-/** The means by which Redis fails over. */
-export type RedisKind = 'sentinels' | 'cluster'
-
-export type ClusterOptions = {
-  redis: RedisKind
-  /** Belongs to this cluster alone: data, and logs. */
+type Variant = Pick<RunOptions, 'redis' | 'bug' | 'former'>
+/** `dir` belongs to this cluster alone: data, and logs. */
+type ClusterOptions = Variant & {
   dir: string
-  /** The name of an injected bug that api, projector and consumers have. */
-  bug: string | undefined
-  /** The folder of another release, which the services start with. */
-  former: string | undefined
   /** Called when a process ends by itself; it is started again, as an orchestrator would. */
   onEnd(member: Member, exit: Exit): void
 }
@@ -84,7 +78,7 @@ export async function startCluster({ dir, onEnd, ...options }: ClusterOptions) {
   }
 }
 
-async function startMembers(places: Places, { redis: redisKind, bug, former }: Omit<ClusterOptions, 'dir' | 'onEnd'>) {
+async function startMembers(places: Places, { redis: redisKind, bug, former }: Variant) {
   const toxiproxy = await startToxiproxy(places.logDir)
   const { kafka, redis } = await startStores(toxiproxy, redisKind, places)
   const admin = createKafka(kafka.brokers.split(','), 'chaos', quietLog)
@@ -133,7 +127,7 @@ async function startMembers(places: Places, { redis: redisKind, bug, former }: O
   }
 }
 
-async function startStores(toxiproxy: Toxiproxy, redisKind: RedisKind, places: Places) {
+async function startStores(toxiproxy: Toxiproxy, redisKind: Variant['redis'], places: Places) {
   const { java, kafkaClasspath: classpath, redisServer } = await ensureJars()
   const [kafka, redis] = await sideBySide(
     AbortSignal.timeout(START_TIMEOUT_MS),
@@ -150,7 +144,7 @@ async function startStores(toxiproxy: Toxiproxy, redisKind: RedisKind, places: P
 /** All others share the link to a server, because its address is what sentinels and nodes know. */
 async function startRedis(
   toxiproxy: Toxiproxy,
-  { redisKind, redisServer }: { redisKind: RedisKind; redisServer: string },
+  { redisKind, redisServer }: { redisKind: Variant['redis']; redisServer: string },
   { dataDir, onUnexpectedEnd, ...places }: Places,
 ) {
   const links: Link[] = []

@@ -6,6 +6,7 @@ import { drawFault } from './faults/draw-fault.ts'
 import type { Fault, Scene } from './faults/fault.ts'
 import type { History } from './history.ts'
 import type { JudgedExperiment } from './liveness.ts'
+import type { RunOptions } from './run-options.ts'
 
 /** The longest are for what has to continue within 10 s. */
 const HOLD_MS = { least: 4_000, most: 20_000 }
@@ -20,22 +21,15 @@ const DRAWS = 1_000
 /** Failures of the injection itself are failures of the test. */
 export type Experiment = JudgedExperiment & { failures: string[] }
 
-/** Parameters for drawing an experiment. */
-type Choice = {
-  seed: number
-  /** From 1 on: together with the seed it determines what is drawn. */
-  number: number
-  /** Parts of kinds of faults: the experiments have these in turn, each alone. Drawn unless given. */
-  kinds?: readonly string[] | undefined
-  /** Duration of the faults; the one that a fault declares, or a drawn one, unless given. */
-  holdMs?: number | undefined
-}
-
-/** An experiment injects one or two faults, holds them, removes them, and waits until everything works again. */
+/**
+ * An experiment injects one or two faults, holds them, removes them, and waits until everything works again. The seed
+ * and the number, from 1 on, determine what is drawn.
+ */
 export async function runExperiment(
   cluster: Cluster,
   history: History,
-  { seed, number, kinds, holdMs: chosenMs }: Choice,
+  number: number,
+  { seed, kinds, holdMs: chosenMs }: Pick<RunOptions, 'seed' | 'kinds' | 'holdMs'>,
 ): Promise<Experiment> {
   const random = createRandom(seed * 10_007 + number)
   const scene = { ...cluster, leaders: await cluster.findLeaders() }

@@ -7,10 +7,10 @@ import { endWithProcess } from '../support/end-with-process.ts'
 import { numberOf } from '../support/number-option.ts'
 import { helpOf } from '../support/readme-help.ts'
 import { BUGS_TO_CATCH } from './bugs-to-catch.ts'
-import type { RedisKind } from './cluster.ts'
 import { checkOut } from './former.ts'
 import { reportOf, type Summary, summaryOf } from './report.ts'
 import { run } from './run.ts'
+import type { RunOptions } from './run-options.ts'
 
 const DEFAULT_MINUTES = '10'
 const DEFAULT_RATE = '40'
@@ -81,7 +81,7 @@ async function main(): Promise<number> {
   return runs.some(({ violations }) => violations.length > 0) ? 1 : 0
 }
 
-function redisKindOf(text: string): RedisKind {
+function redisKindOf(text: string): RunOptions['redis'] {
   if (text !== 'sentinels' && text !== 'cluster') throw new Error(`--redis ${text}: expected sentinels or cluster`)
   return text
 }

@@ -4,13 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { cacheDir } from '../../local/places.mjs'
 import { describeExit } from '../../local/processes/process.ts'
 import { startClients } from './clients.ts'
-import { type Cluster, type RedisKind, startCluster } from './cluster.ts'
+import { type Cluster, startCluster } from './cluster.ts'
 import { areReady, type Experiment, reasonsOf, runExperiment, untilRecovered } from './experiment.ts'
 import { createHistory, type History, type Request } from './history.ts'
 import { type Evidence, judge } from './judge.ts'
 import { judgeLiveness } from './liveness.ts'
 import { readDeliveries, readLog } from './log.ts'
 import { lineOf, type Run } from './report.ts'
+import type { RunOptions } from './run-options.ts'
 import { TOKEN } from './services.ts'
 
 const START_TIMEOUT_MS = 60_000
@@ -18,27 +19,6 @@ const CONSUMERS_REACH_END_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 500
 /** After a rest, so that the fault meets requests in flight. */
 const LOAD_BEFORE_FAULT_MS = 2_000
-
-export type RunOptions = {
-  seed: number
-  minutes: number
-  redis: RedisKind
-  /** The experiments to run, from this number to this one; all that fit into the minutes unless given. */
-  experiments?: readonly [from: number, to: number] | undefined
-  /** Parts of kinds of faults: the experiments have these in turn, each alone. Drawn unless given. */
-  kinds?: readonly string[] | undefined
-  /** Duration of each fault; drawn unless given. */
-  holdMs?: number | undefined
-  /** Time without load before each fault. */
-  restMs?: number | undefined
-  /** Creates a second, and as many reads. */
-  rate: number
-  /** The name of a bug of the simulation to plant. */
-  bug?: string | undefined
-  /** The folder of another release, which the services start with. */
-  former?: string | undefined
-  say(line: string): void
-}
 
 /** Starts a cluster, runs experiments on it under load, and judges the responses and deliveries. */
 export async function run(options: RunOptions): Promise<Run> {
@@ -95,7 +75,7 @@ async function play(
         await clients.rest(restMs)
         await delay(LOAD_BEFORE_FAULT_MS)
       }
-      const experiment = await runExperiment(cluster, history, { ...options, number })
+      const experiment = await runExperiment(cluster, history, number, options)
       experiments.push(experiment)
       say(`  ${lineOf(experiment, history.requests)}`)
       if (experiment.recoveredAt === undefined)

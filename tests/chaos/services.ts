@@ -6,6 +6,7 @@ import { freePort } from '../../local/processes/port.ts'
 import { startProcess } from '../../local/processes/process.ts'
 import type { ConsumerTask } from '../support/consumer-process.ts'
 import { createMember, type MemberOptions } from './member.ts'
+import type { RunOptions } from './run-options.ts'
 import type { Toxiproxy } from './toxiproxy.ts'
 
 export const TOKEN = 'a-token-for-chaos'
@@ -18,7 +19,7 @@ const CONSUMER_PROGRAM = new URL('../support/consumer-process.ts', import.meta.u
 const INJECT_BUG = new URL('inject-bug.ts', import.meta.url).pathname
 const CLOCK = new URL('clock.ts', import.meta.url).pathname
 
-export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigterm'> & {
+type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigterm'> & {
   dataDir: string
   logDir: string
   /** Settings of all programs, without the way to Kafka. */
@@ -26,11 +27,7 @@ export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigt
   /** By the name of the client. */
   brokersOf(client: string): string
   topic: string
-  /** The name of an injected bug that all of them have. */
-  bug: string | undefined
-  /** The folder of another release, which the services start with. */
-  former: string | undefined
-}
+} & Pick<RunOptions, 'bug' | 'former'>
 
 export type Api = Awaited<ReturnType<typeof createApis>>[number]
 

@@ -28,7 +28,7 @@ const ABSENT = emptyGeneration(0, 0)
 /** begin.lua: does not resume a generation of an older fold version or another partition count. */
 export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome {
   const { freshName, foldVersion, partitions } = call
-  const live = named(keys, keys.live)
+  const live = keys.generations.get(keys.live)
   const begun = wholeGeneration(keys, keys.filling)
   for (const generation of [live, begun]) {
     if (generation !== undefined && generation.fold > foldVersion) return { is: 'FOLD', found: generation.fold }
@@ -36,7 +36,7 @@ export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome 
   if (live !== undefined && live.partitions !== partitions) return { is: 'PARTITIONS', found: live.partitions }
   const fits = begun?.fold === foldVersion && begun.partitions === partitions
   if (begun !== undefined && fits && keys.filling !== keys.live) {
-    return { is: 'resumed', generation: keys.filling as string, checkpoint: begun.checkpoint }
+    return { is: 'resumed', generation: keys.filling, checkpoint: begun.checkpoint }
   }
   if (keys.generations.has(freshName)) return { is: 'nameTaken' }
   keys.generations.set(freshName, emptyGeneration(foldVersion, partitions))
@@ -55,10 +55,10 @@ export function markScript(keys: PartitionKeys, name: string, mark: string): Mar
 
 /** state.lua: one atomic read. */
 export function stateScript(keys: PartitionKeys, requested: string): GenerationState {
-  const { live = '', filling = '' } = keys
-  const name = requested === '' ? live : requested
-  const generation = named(keys, name)
-  const { fold, partitions, plantCount, voids, parkedCount, mark = '', ...values } = generation ?? ABSENT
+  const { live, filling } = keys
+  const name = requested || live
+  const generation = keys.generations.get(name)
+  const { fold, partitions, plantCount, voids, parkedCount, mark, ...values } = generation ?? ABSENT
   const sizes = { plants: values.plants.size, order: values.order.length, parked: values.parked.size }
   const expiry = (exists: unknown) => (exists ? NO_EXPIRY : NO_KEY)
   return {
@@ -111,20 +111,20 @@ export function switchScript(keys: PartitionKeys, call: SwitchCall, foldVersion:
   const { generation: name, mark, expectedLive, verified } = call
   const generation = wholeGeneration(keys, name)
   if (generation === undefined) return { is: 'gone' }
-  if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }
-  const live = keys.live ?? ''
+  if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark }
+  const { live } = keys
   if (live !== expectedLive) return { is: 'changed', live }
   const reached = generation.checkpoint.offset
   if (reached < verified) return { is: 'fellBack', checkpoint: reached }
-  const old = named(keys, live)
+  const old = keys.generations.get(live)
   const toReach = old === undefined ? (-1 as Offset) : old.checkpoint.offset
   if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }
   for (const fold of [generation.fold, old === undefined ? foldVersion : old.fold]) {
     if (fold > foldVersion) return { is: 'FOLD', found: fold }
   }
   keys.live = name
-  if (keys.filling === name) keys.filling = undefined
-  generation.mark = undefined
+  if (keys.filling === name) keys.filling = ''
+  generation.mark = ''
   return { is: 'switched' }
 }
 
@@ -132,7 +132,7 @@ export function switchScript(keys: PartitionKeys, call: SwitchCall, foldVersion:
 export function dropScript(keys: PartitionKeys, name: string, abandon: boolean): DropResult {
   if (keys.live === name) return { is: 'live' }
   if (keys.filling === name && !abandon) return { is: 'filling' }
-  if (keys.filling === name) keys.filling = undefined
+  if (keys.filling === name) keys.filling = ''
   const generation = keys.generations.get(name)
   keys.generations.delete(name)
   return { is: 'dropped', keys: generation === undefined ? 0 : keysOf(generation) }
@@ -140,8 +140,4 @@ export function dropScript(keys: PartitionKeys, name: string, abandon: boolean):
 
 function keysOf({ plants, order, parked }: Generation): number {
   return 1 + [plants.size, order.length, parked.size].filter((size) => size > 0).length
-}
-
-function named(keys: PartitionKeys, name: string | undefined): Generation | undefined {
-  return name === undefined ? undefined : keys.generations.get(name)
 }

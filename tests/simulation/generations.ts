@@ -90,7 +90,7 @@ export function connectGenerations(
 
     async list() {
       const listed = await callScript('list of generations', () =>
-        process.redis.partitions.map(({ live = '', filling = '', generations }, n) => ({
+        process.redis.partitions.map(({ live, filling, generations }, n) => ({
           partition: n as Partition,
           live,
           filling,

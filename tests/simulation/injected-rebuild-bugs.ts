@@ -25,7 +25,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
   ]),
   bug('a mark is not fresh', FINISH, ["const mark = [-freshMark()-]{+'the mark'+}"]),
   rare(106, 'the switch does not demand the mark', GENERATIONS_IN_REDIS, [
-    "[-if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }\n-]",
+    "[-if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark }\n-]",
   ]),
   rare(1568, 'the switch replaces an unexpected live generation', GENERATIONS_IN_REDIS, [
     "[-if (live !== expectedLive) return { is: 'changed', live }\n-]",
@@ -49,12 +49,12 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     "const result = [-await generations.drop(partition, generation)-]{+{ is: 'filling' }+}",
   ]),
   bug('a projector applies to a generation that is no longer live', IN_REDIS, [
-    "applyScript(keys, { ...call, generation: [-''-]{+(seen[partition] ??= keys.live ?? '')+},",
+    "applyScript(keys, { ...call, generation: [-''-]{+(seen[partition] ||= keys.live)+},",
     '  {+const seen: string[] = []\n  +}const keysOf = ',
   ]),
   bug('a look-up reads a generation that is no longer live', IN_REDIS, [
-    'lookUpScript({+{ ...+}keysOf(partition), {+live: (seen[partition] ??= keysOf(partition).live) }, +}ids)',
-    '  {+const seen: (string | undefined)[] = []\n  +}const keysOf = ',
+    'lookUpScript({+{ ...+}keysOf(partition), {+live: (seen[partition] ||= keysOf(partition).live) }, +}ids)',
+    '  {+const seen: string[] = []\n  +}const keysOf = ',
   ]),
   rare(244, 'nothing is compared', COMPARISON, ['return [-findings.listed-]{+[]+}']),
   rare(3526, 'entries that are read back count as equal', COMPARE, [

@@ -1,6 +1,6 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { Log } from './kafka.ts'
 import type { Generation, RedisServer } from './redis-scripts.ts'
 
@@ -14,11 +14,12 @@ export function winnerOf(log: Log, id: PlantId): (Claim & { partition: Partition
 }
 
 /** The first claims of a partition's ids, in log order. */
-export function firstsOf(log: Log, partition: Partition): Claim[] {
+export const firstsOf = (log: Log, partition: Partition): Claim[] => [...firstsIn(log.records(partition)).values()]
+
+function firstsIn(records: readonly LogRecord[]): Map<PlantId, Claim> {
   const firsts = new Map<PlantId, Claim>()
-  for (const { claim } of log.records(partition))
-    if (claim !== undefined && !firsts.has(claim.id)) firsts.set(claim.id, claim)
-  return [...firsts.values()]
+  for (const { claim } of records) if (claim !== undefined && !firsts.has(claim.id)) firsts.set(claim.id, claim)
+  return firsts
 }
 
 /**
@@ -27,7 +28,7 @@ export function firstsOf(log: Log, partition: Partition): Claim[] {
  */
 export function differenceFromFold(log: Log, { partitions }: RedisServer): string | undefined {
   for (const [index, { live, generations }] of partitions.entries()) {
-    const generation = live === undefined ? undefined : generations.get(live)
+    const generation = generations.get(live)
     if (generation === undefined || hasLostKey(generation)) continue
     const difference = compare(generation, log, index as Partition)
     if (difference !== undefined) return `partition ${index} up to ${generation.checkpoint.offset}: ${difference}`
@@ -41,25 +42,18 @@ const hasLostKey = ({ plants, order, plantCount }: Generation) =>
 function compare(generation: Generation, log: Log, partition: Partition): string | undefined {
   const { checkpoint, plants, order, parked, voids } = generation
   if (checkpoint.offset >= log.end(partition)) return 'its checkpoint lies beyond the end of the log'
-  const firsts = new Map<PlantId, Claim>()
-  const reasons = new Map<Offset, number>()
-  let repeats = 0
-  let eventAtCheckpoint = ''
-  for (const { offset, claim, parked: reason } of log.records(partition)) {
-    if (offset > checkpoint.offset) break
-    if (reason !== undefined) reasons.set(offset, reason)
-    eventAtCheckpoint = offset === checkpoint.offset ? (claim?.eventId ?? '') : ''
-    if (claim === undefined) continue
-    const first = firsts.get(claim.id)
-    if (first === undefined) firsts.set(claim.id, claim)
-    else if (first.eventId !== claim.eventId) repeats++
-  }
+  const records = log.records(partition).filter(({ offset }) => offset <= checkpoint.offset)
+  const firsts = firstsIn(records)
+  const reasons = records.flatMap(({ offset, parked }) => (parked === undefined ? [] : [[offset, parked]]))
+  const repeats = records.filter(({ claim }) => claim && claim.eventId !== firsts.get(claim.id)?.eventId).length
+  const last = records.at(-1)
+  const eventAtCheckpoint = last?.offset === checkpoint.offset ? (last.claim?.eventId ?? '') : ''
   if (checkpoint.eventId !== eventAtCheckpoint) return 'the event at the checkpoint is another'
   const ids = [...firsts.keys()].join()
   if (order.join() !== ids) return `ids in log order: ${order.join()}, not ${ids}`
   for (const [id, claim] of firsts) if (plants.get(id) !== claim) return `plant ${id} is not its first claim`
   if (plants.size !== firsts.size) return 'a plant that nobody claimed'
   if (voids !== repeats) return `${voids} void claims, not ${repeats}`
-  if ([...parked].join() !== [...reasons].join()) return 'other records are parked'
+  if ([...parked].join() !== reasons.join()) return 'other records are parked'
   return undefined
 }

@@ -116,10 +116,7 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
  * The content of a Redis with these keys. Redis has no empty keys, and a count has no field before its first increment.
  */
 export function asStored({ live, filling, generations }: PartitionKeys): Record<string, unknown> {
-  const stored: Record<string, unknown> = {
-    ...(live !== undefined && { live }),
-    ...(filling !== undefined && { filling }),
-  }
+  const stored: Record<string, unknown> = { ...(live && { live }), ...(filling && { filling }) }
   for (const [name, generation] of generations) {
     const { plants, order, parked } = generation
     const { event, ...texts } = textsOf(generation)

@@ -18,8 +18,7 @@ export function createRebuildRules(broken: (guarantee: string) => void) {
   const lastMarks = new Map<string, string>()
   const keyOf = (process: SimulatedProcess, partition: Partition) => `${process.name} ${partition}`
 
-  const liveOf = ({ live, generations }: PartitionKeys): Generation | undefined =>
-    live === undefined ? undefined : generations.get(live)
+  const liveOf = ({ live, generations }: PartitionKeys): Generation | undefined => generations.get(live)
 
   /** Executes a call that must neither change the live generation nor recreate a dropped one. */
   function watch<T>(keys: PartitionKeys, call: () => T): T {
@@ -53,13 +52,13 @@ export function createRebuildRules(broken: (guarantee: string) => void) {
     },
 
     /** True if a switch with this mark may still arrive, perhaps late. */
-    isAwaited: (mark: string | undefined): boolean => mark !== undefined && reads.has(mark),
+    isAwaited: (mark: string): boolean => reads.has(mark),
 
     switchTo<T extends { is: string }>(keys: PartitionKeys, call: SwitchCall, execute: () => T): T {
       const { generation: name, mark, expectedLive, verified } = call
       const generation = keys.generations.get(name)
       const [found, reached] = [generation?.mark, liveOf(keys)?.checkpoint.offset ?? BEFORE_FIRST]
-      const pointer = keys.live ?? ''
+      const pointer = keys.live
       const replaced = liveOf(keys)?.fold ?? FOLD_VERSION
       const result = execute()
       if (result.is !== 'switched') return result

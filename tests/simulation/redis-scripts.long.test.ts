@@ -46,12 +46,12 @@ async function openPair(redis: Redis, topic: string, partition: Partition, log: 
     nameOf(chosen: 'live' | 'filling' | 'new' | number): string {
       if (chosen === 'live') return ''
       if (chosen === 'new') return `generation-${names.length}`
-      if (chosen === 'filling' && model.filling !== undefined) return model.filling
+      if (chosen === 'filling' && model.filling !== '') return model.filling
       return names[Number(chosen === 'filling' ? 0 : chosen) % (names.length + 1)] ?? 'never-given'
     },
 
     noteNames(): void {
-      for (const name of [model.live, model.filling]) if (name !== undefined && !names.includes(name)) names.push(name)
+      for (const name of [model.live, model.filling]) if (name !== '' && !names.includes(name)) names.push(name)
     },
   }
 }
@@ -103,7 +103,7 @@ const STEPS = {
       freshName,
     }),
     async ({ real, model, log, nameOf }, { to, batch, expectedOffset, freshName, ...scope }) => {
-      const generation = to === 'filling' ? (model.filling ?? '') : nameOf(to)
+      const generation = to === 'filling' ? model.filling : nameOf(to)
       const { checkpoint } = wholeGeneration(model, generation || model.live) ?? { checkpoint: BEFORE_LOG }
       const given =
         batch === 'following'
@@ -168,7 +168,7 @@ const STEPS = {
       foldVersion: foldVersions(2),
     }),
     async ({ real, model, nameOf }, { named, live, foldVersion, ...verified }) => {
-      const expectedLive = live === 'right' ? (model.live ?? '') : live === 'none' ? '' : nameOf(live)
+      const expectedLive = live === 'right' ? model.live : live === 'none' ? '' : nameOf(live)
       const call = { ...verified, generation: nameOf(named), expectedLive }
       return [await real.switchTo(call, foldVersion), switchScript(model, call, foldVersion)]
     },
@@ -181,7 +181,7 @@ const STEPS = {
   // Losses of data, and failovers.
   'lose pointer': change(3, nothing, async ({ real, model }) => {
     await real.losePointer()
-    model.live = undefined
+    model.live = ''
   }),
   'lose generation': change(2, numbers, async ({ real, model, nameOf }, number) => {
     await real.loseGeneration(nameOf(number))

@@ -27,13 +27,14 @@ export type Generation = {
   /** Number of parked records. Larger than the size of `parked` when an offset was parked twice. */
   parkedCount: number
   voids: number
-  mark: string | undefined
+  /** Empty without one. */
+  mark: string
 }
 
-/** All keys of one partition: the pointers and the generations. */
+/** All keys of one partition: the pointers, empty without one, and the generations. */
 export type PartitionKeys = {
-  live: string | undefined
-  filling: string | undefined
+  live: string
+  filling: string
   generations: Map<string, Generation>
 }
 
@@ -50,7 +51,7 @@ const GONE: ApplyOutcome = Object.freeze({ is: 'gone' })
 const STALE_AT_START: ApplyOutcome = Object.freeze({ is: 'stale', checkpoint: BEFORE_LOG })
 
 export function emptyKeys(): PartitionKeys {
-  return { live: undefined, filling: undefined, generations: new Map() }
+  return { live: '', filling: '', generations: new Map() }
 }
 
 export function emptyGeneration(fold: number, partitions: number): Generation {
@@ -64,7 +65,7 @@ export function emptyGeneration(fold: number, partitions: number): Generation {
     parked: new Map(),
     parkedCount: 0,
     voids: 0,
-    mark: undefined,
+    mark: '',
   }
 }
 
@@ -95,15 +96,15 @@ function isWhole({ plants, order, plantCount }: Generation): boolean {
 }
 
 /** meta.lua: a generation that is not whole counts as absent. */
-export function wholeGeneration({ generations }: PartitionKeys, name: string | undefined): Generation | undefined {
-  const generation = name === undefined ? undefined : generations.get(name)
+export function wholeGeneration({ generations }: PartitionKeys, name: string): Generation | undefined {
+  const generation = generations.get(name)
   return generation !== undefined && isWhole(generation) ? generation : undefined
 }
 
 /** apply.lua: all refusals come before the first change. */
 export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome {
   const { foldVersion, partitions, expected, next } = call
-  let generation = wholeGeneration(keys, call.generation === '' ? keys.live : call.generation)
+  let generation = wholeGeneration(keys, call.generation || keys.live)
   if (generation === undefined) {
     if (call.generation !== '') return GONE
     // A new generation gets the caller's fold version and partition count.
@@ -181,6 +182,6 @@ export function checkpointScript(keys: PartitionKeys): StoredMeta {
     plants: generation === undefined ? 0 : generation.plantCount,
     voids: generation === undefined ? 0 : generation.voids,
     parked: generation === undefined ? 0 : generation.parkedCount,
-    generation: keys.live ?? '',
+    generation: keys.live,
   }
 }

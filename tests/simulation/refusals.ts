@@ -103,7 +103,7 @@ export async function refuseRebuildOfNewerFold(world: World, random: Random): Pr
   await runUntil(world, random, () => rounds-- === 0)
   const ended = rebuild.ended
   for (const { live, generations } of world.master().partitions) {
-    const generation = live === undefined ? undefined : generations.get(live)
+    const generation = generations.get(live)
     if (generation !== undefined) generation.fold++
   }
   const folded = JSON.stringify(world.master(), withBigints)

@@ -218,7 +218,7 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
   if (!(await runUntil(world, random, isAtRest))) return world.broken('nothing settles after a rebuild')
   for (const { live, filling, generations } of world.master().partitions) {
     const names = [...generations.keys()].join()
-    if (filling !== undefined || names !== (live ?? '')) world.broken(`left over at rest: ${filling}, ${names}`)
+    if (filling !== '' || names !== live) world.broken(`left over at rest: ${filling}, ${names}`)
   }
   world.onApplied()
 }

@@ -279,7 +279,7 @@ export function createWorld(
 
     /** True if the partition of an id has a live generation. */
     isFolded: (id: PlantId): boolean =>
-      master.partitions[partitionOf(Buffer.from(String(id)), PARTITIONS)]?.live !== undefined,
+      master.partitions[partitionOf(Buffer.from(String(id)), PARTITIONS)]?.live !== '',
 
     /** True if Redis has the whole log. */
     isAtEnd: (): boolean => allPartitions(PARTITIONS).every((p) => world.reachedBy(master, p) === log.end(p) - 1),

@@ -1,7 +1,7 @@
 import { type ClaimIndex, createClaimIndex } from '@plant-store/api/src/claim-index/claim-index.ts'
 import { createPlantCreation } from '@plant-store/api/src/create-plant/create-plant.ts'
-import { createPlantLister, type PlantLister } from '@plant-store/api/src/read-plants/list-plants.ts'
-import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
+import { createPlantLister } from '@plant-store/api/src/read-plants/list-plants.ts'
+import { createPlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
@@ -26,29 +26,9 @@ const LANE_LIMITS = { maxBatchRecords: 3, maxBatchBytes: 3 * 300 }
 const WAITS = { checkEveryMs: 100, lookUpEveryMs: 100, lookUpMaxIds: 2, lookUpRetryMs: 100, slowMs: 200 }
 const LIST_LIMITS = { maxCandidates: 2, spareCandidates: 1, maxPlantsPerRead: 4 }
 
-export type SimulatedApi = {
-  process: SimulatedProcess
-  /** The log's ends at its start. */
-  startedAt: Offset[]
-  /** The plants that this instance has shown. */
-  shown: Set<PlantId>
-  /** The records that it sent to Kafka, in order. */
-  sent: SentRecord[]
-  tail: SimulatedFollower
-  claimIndex: ClaimIndex
-  creation: ReturnType<typeof createPlantCreation>
-  /** A reader for one request, with the reach that the request had. */
-  startReading(): PlantReader & { reach(partition: Partition): number }
-  startListing(): PlantLister & { reach(partition: Partition): number }
-  isListening: boolean
-  isStopping: boolean
-  /** Requests in flight. */
-  waiting: number
-  /** Creates among them. */
-  creating: number
-}
+export type SimulatedApi = Awaited<ReturnType<typeof startApi>>
 
-export type SimulatedApiOptions = {
+type SimulatedApiOptions = {
   windowBytes: number
   /** True if the brokers are new enough to report where a batch starts. */
   reportsBases: boolean
@@ -61,7 +41,7 @@ export async function startApi(
   process: SimulatedProcess,
   { windowBytes, reportsBases, sharedLogRecordsPerS }: SimulatedApiOptions,
   context: ProcessContext,
-): Promise<SimulatedApi> {
+) {
   const { clock, log, brokers, network, onHalt } = context
   const partitions = log.ends().length
   const time = clock.timeOf(process)
@@ -109,20 +89,19 @@ export async function startApi(
     return { ...createPlantLister(watchedModel, watchedIndex, options), reach }
   }
 
-  const api: SimulatedApi = {
-    process,
+  const api = {
+    ...{ process, tail, claimIndex, creation },
+    /** The log's ends at its start. */
     startedAt: startState.ends,
+    /** The plants that this instance has shown. */
     shown: new Set<PlantId>(),
+    /** The records that it sent to Kafka, in order. */
     sent,
-    tail,
-    claimIndex,
-    creation,
-    startReading,
-    startListing,
-    isListening: false,
-    isStopping: false,
-    waiting: 0,
-    creating: 0,
+    /** A reader for one request, with the reach that the request had. */
+    ...{ startReading, startListing },
+    ...{ isListening: false, isStopping: false },
+    /** Requests in flight, and creates among them. */
+    ...{ waiting: 0, creating: 0 },
   }
   tail.assign(allPartitions(partitions) as Partition[])
   void tail.verified.then(() => {

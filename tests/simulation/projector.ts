@@ -1,6 +1,6 @@
 import { createProjector } from '@plant-store/projector/src/projector.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import { createTableWriter, type TableWriter } from '@plant-store/shared/table/table-writer.ts'
+import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
@@ -12,19 +12,10 @@ const MAX_RECORDS_PER_APPLY = 2
 /** Small, so that they are reached. */
 const TABLE_LIMITS = { maxQueuedBytes: 2_000, maxLookedUpClaims: 3 }
 
-export type SimulatedProjector = {
-  process: SimulatedProcess
-  follower: SimulatedFollower
-  projector: ReturnType<typeof createProjector>
-  writer: TableWriter | undefined
-}
+export type SimulatedProjector = ReturnType<typeof startProjector>
 
 /** Starts a projector like its main.ts, once Kafka and Redis respond. */
-export function startProjector(
-  process: SimulatedProcess,
-  assigned: readonly Partition[],
-  context: ProcessContext,
-): SimulatedProjector {
+export function startProjector(process: SimulatedProcess, assigned: readonly Partition[], context: ProcessContext) {
   const { clock, onHalt, freshGeneration } = context
   const common = {
     log: quietLog,

@@ -18,23 +18,24 @@ const FILE_REMEDIES = new Map([
 /** @param {unknown} error */
 export function describe(error) {
   if (error instanceof Failure) return error.message
-  const { code = '', path } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
+  const { code = '', message, path } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
+  if (String(code).startsWith('ERR_PARSE_ARGS')) return message
   if (path !== undefined && FILE_REMEDIES.has(code)) return `${path}: ${FILE_REMEDIES.get(code)}.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
 /**
- * Runs a program with the arguments of this process, or prints its help. `main` resolves to the exit code; it is 1 after
- * an error, which is shown.
+ * Runs a program with the arguments of this process, or prints its help. `main` resolves to the exit code; it is
+ * `failed` after an error, which is shown.
  *
  * @param {(args: string[]) => Promise<number>} main
  * @param {string} [help]
  */
-export async function runProgram(main, help) {
+export async function runProgram(main, help, failed = 1) {
   const args = process.argv.slice(2)
   if (help !== undefined && args.some((arg) => arg === '--help' || arg === '-h')) return void process.stdout.write(help)
   process.exitCode = await main(args).catch((error) => {
     console.error(describe(error))
-    return 1
+    return failed
   })
 }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { describe } from '../../local/processes/failure.mjs'
+import { runProgram } from '../../local/processes/failure.mjs'
 import { killLivingGroups } from '../../local/processes/process.ts'
 import { endWithProcess } from '../support/end-with-process.ts'
 import { numberOf } from '../support/number-option.ts'
@@ -23,10 +23,7 @@ const MAX_RUNS = 1_000
 const EXPERIMENTS = /^(\d{1,4})(?:-(\d{1,4}))?$/
 
 endWithProcess(killLivingGroups)
-process.exitCode = await main().catch((error: Error) => {
-  console.error(describe(error))
-  return 2
-})
+await runProgram(main, helpOf(new URL('README.md', import.meta.url)), 2)
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -43,13 +40,8 @@ async function main(): Promise<number> {
       redis: { type: 'string', default: 'sentinels' },
       former: { type: 'string' },
       bugs: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
     },
   })
-  if (values.help) {
-    process.stdout.write(helpOf(new URL('README.md', import.meta.url)))
-    return 0
-  }
   const untilEnd = values.experiments === undefined ? DEFAULT_MINUTES : String(MAX_MINUTES)
   const minutes = numberOf('minutes', values.minutes ?? untilEnd, MAX_MINUTES)
   const firstSeed = numberOf('seed', values.seed ?? String(randomInt(1, MAX_SEED)), MAX_SEED)

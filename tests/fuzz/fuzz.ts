@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { cacheDir } from '../../local/places.mjs'
-import { describe, Failure } from '../../local/processes/failure.mjs'
+import { Failure, runProgram } from '../../local/processes/failure.mjs'
 import { numberOf } from '../support/number-option.ts'
 import { helpOf } from '../support/readme-help.ts'
 import { readCorpus, writeCorpus } from './corpus.ts'
@@ -23,10 +23,7 @@ const TARGETS = readdirSync(new URL('corpus', import.meta.url)).map((file) => fi
 /** A line of libFuzzer: the number of inputs, what happened, and the covered code. */
 const PROGRESS = /^#(\d+)\t(\w+) .*?cov: (\d+)/
 
-process.exitCode = await main().catch((error: Error) => {
-  console.error(describe(error))
-  return 2
-})
+await runProgram(main, helpOf(new URL('README.md', import.meta.url)), 2)
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -34,13 +31,8 @@ async function main(): Promise<number> {
       minutes: { type: 'string', default: '1' },
       target: { type: 'string' },
       keep: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
     },
   })
-  if (values.help) {
-    process.stdout.write(helpOf(new URL('README.md', import.meta.url)))
-    return 0
-  }
   const minutes = numberOf('minutes', values.minutes, MAX_MINUTES)
   const targets = TARGETS.filter((target) => values.target === undefined || target === values.target)
   if (targets.length === 0) throw new Failure(`--target ${values.target}: expected one of ${TARGETS.join(', ')}`)

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import { Failure, runProgram } from '../../local/processes/failure.mjs'
 import { numberOf } from '../support/number-option.ts'
 import { helpOf } from '../support/readme-help.ts'
 import { FIRST_SEED, type InjectedBug, injectBug } from './injected-bug.ts'
@@ -11,10 +12,7 @@ const DEFAULT_SEEDS = 10_000
 const DEFAULT_SEEDS_FOR_BUGS = 60_000
 let shownAt = 0
 
-process.exitCode = await main().catch((error: Error) => {
-  console.error(error.message)
-  return 2
-})
+await runProgram(main, helpOf(new URL('README.md', import.meta.url)), 2)
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -24,13 +22,8 @@ async function main(): Promise<number> {
       from: { type: 'string' },
       seed: { type: 'string' },
       bugs: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
     },
   })
-  if (values.help) {
-    process.stdout.write(helpOf(new URL('README.md', import.meta.url)))
-    return 0
-  }
   const [from, seeds, seed] = (['from', 'seeds', 'seed'] as const).map((name) => {
     const text = values[name]
     return text === undefined ? undefined : numberOf(name, text, MAX_SEED)
@@ -87,7 +80,7 @@ async function replay(seed: number): Promise<number> {
 
 function bugsNamed(part: string): InjectedBug[] {
   const bugs = INJECTED_BUGS.filter(({ name }) => name.includes(part))
-  if (bugs.length === 0) throw new Error(`no injected bug has "${part}" in its name`)
+  if (bugs.length === 0) throw new Failure(`no injected bug has "${part}" in its name`)
   return bugs
 }
 

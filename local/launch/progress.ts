@@ -1,4 +1,4 @@
-/** Tells the user something. */
+/** Shows the user a line. */
 export const say = (text: string) => void process.stdout.write(`${text}\n`)
 
 /** Shows a step of the start: a line at its start, and one at its end, marked ✓ done, ✗ failed, - cut off. */

@@ -57,7 +57,7 @@ it(
   LIMIT_MS,
 )
 
-/** Of names with numbers. */
+/** The last one of each kind of names that end with a number. */
 const lastOfEachKind = (names: readonly string[]) => [
   ...new Map(names.map((name) => [name.split('-')[0], name])).values(),
 ]

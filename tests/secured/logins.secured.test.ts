@@ -159,7 +159,7 @@ function clientOf(settings: Record<string, string>): Kafka {
   return createKafka(read.KAFKA_BROKERS.split(','), 'test', quietLog, securityOf(read))
 }
 
-/** What to correct, if Kafka refuses the client. */
+/** The text that says what to correct; undefined when Kafka accepts the client. */
 const refusalBy = (client: Kafka): Promise<string | undefined> =>
   withAdmin(client, (admin) => admin.describeCluster()).then(() => undefined, reasonOf)
 

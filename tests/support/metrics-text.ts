@@ -20,7 +20,7 @@ export function sumOf(
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
 }
 
-/** The values of a metric in this process, by the label `reason`, or by what a name has after that of the metric. */
+/** The values of a metric in this process, by the label `reason`, or by the suffix of their names. */
 export async function valuesOf(metrics: Metrics, name: string): Promise<Record<string, number>> {
   const samples = samplesIn(await metrics.metrics()).filter((sample) => sample.name.startsWith(name))
   return Object.fromEntries(samples.map((one) => [one.labels.reason ?? one.name.slice(name.length), one.value]))

@@ -39,7 +39,7 @@ describe('a handler that fails', () => {
       onPlantsCreated(events) {
         calls.push(events.map(({ id }) => id))
         if (!events.some(({ id }) => id === 15n)) return
-        // What it takes off its list fails with the rest.
+        // The events that it takes off its list fail with the rest.
         events.splice(0, 2)
         throw new Error('never')
       },

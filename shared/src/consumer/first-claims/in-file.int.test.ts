@@ -47,7 +47,7 @@ function longLog(): (LogBatch & { partition: Partition })[] {
   })
 }
 
-/** What a process leaves that is killed in a transaction, when it has nine tenths of its records. */
+/** The file of a process that is killed in a transaction, when it has nine tenths of its records. */
 async function leftByKilled(): Promise<string> {
   const [path, left] = [newPath(), newPath()]
   const claims = await open(path)

@@ -47,7 +47,7 @@ const projects = [
     name: 'consumers',
     include: ['tests/consumers/*.consumers.test.ts'],
     ...realStores,
-    ...oneAtATime,
+    ...threeAtATime,
     ...INSTALLING_MS,
   },
   {
@@ -61,7 +61,7 @@ const projects = [
     name: 'chart',
     include: ['tests/chart/*.chart.test.ts'],
     ...realStores,
-    ...oneAtATime,
+    ...threeAtATime,
     ...INSTALLING_MS,
     testTimeout: 300_000,
   },

@@ -63,12 +63,7 @@ export async function withinBatchSpan<T>(
   events: readonly Traced[],
   work: () => Promise<T>,
 ): Promise<T> {
-  const creations = events
-    .values()
-    .flatMap(({ traceparent }) => (traceparent === undefined ? [] : [spanContextOf(traceparent)]))
-    .filter(({ traceFlags }) => (traceFlags & TraceFlags.SAMPLED) !== 0)
-    .take(MAX_LINKS)
-    .toArray()
+  const creations = creationsOf(events)
   const [first] = creations
   if (first === undefined) return await work()
   const { name, attributes } = messaging(operation, topic)
@@ -94,6 +89,17 @@ export async function withinBatchSpan<T>(
     endSpan(span, error instanceof Error ? error.name : '_OTHER')
     throw error
   }
+}
+
+/** The contexts of the sampled creations, as many as a span can link to. Consumers pay for it without tracing, too. */
+function creationsOf(events: readonly Traced[]): SpanContext[] {
+  const creations: SpanContext[] = []
+  for (const { traceparent } of events) {
+    if (traceparent === undefined || creations.length === MAX_LINKS) continue
+    const creation = spanContextOf(traceparent)
+    if ((creation.traceFlags & TraceFlags.SAMPLED) !== 0) creations.push(creation)
+  }
+  return creations
 }
 
 function spanContextOf(traceparent: Traceparent): SpanContext {

@@ -53,6 +53,15 @@ it('a broker that does not respond for 10 s is named while creates wait, and the
   await untilReady(api)
 })
 
+it('a record that Kafka refuses fails alone, and at once', async () => {
+  const { store, api } = await startPlantStore({ api: { CREATE_DEADLINE_MS: '120000' } })
+  await setTopicConfig(store, { ...LOG.required, 'max.message.bytes': '3000' })
+  const names = Array.from({ length: 40 }, (_, n) => (n % 10 === 0 ? '🌵'.repeat(1_000) : `plant ${n}`))
+  const creates = await Promise.all(names.map((name, n) => createPlant(api.url, BigInt(n), name)))
+  const errors = creates.map(({ response }) => errorOf(response))
+  expect(errors).toEqual(names.map((_, n) => (n % 10 === 0 ? 50301 : undefined)))
+})
+
 it('an api whose clock Kafka does not accept writes nothing, and says so at once', async () => {
   const store = await createPlantStore()
   const clockFile = join(temporaryFolder(), 'off-ms')

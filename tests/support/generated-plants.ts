@@ -9,6 +9,7 @@ import {
   plantOf,
 } from '@plant-store/shared/plant/plant.ts'
 import fc from 'fast-check'
+import { codePoints } from './generated-texts.ts'
 
 export const MIN_INT64 = -(2n ** 63n)
 export const MAX_INT64 = 2n ** 63n - 1n
@@ -20,7 +21,7 @@ export const EDGE_IDS = [MIN_INT64, -(2n ** 53n) - 1n, -1n, 0n, 1n, 2n ** 53n + 
 const textsUpTo = (maxLength: number) =>
   fc
     .oneof(
-      fc.string({ unit: 'binary', maxLength: 30 }),
+      fc.string({ unit: codePoints, maxLength: 30 }),
       fc.string({ unit: 'grapheme', maxLength: 10 }),
       fc.string({ unit: 'grapheme-ascii', maxLength: 30 }),
       fc.constantFrom('', '\u0000', '"\\/', '\u{10ffff}'.repeat(maxLength)),

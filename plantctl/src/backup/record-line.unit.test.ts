@@ -2,11 +2,12 @@ import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import type { Offset } from '@plant-store/shared/plant/position.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { codePoints } from '../../../tests/support/generated-texts.ts'
 import { lineOf, recordOf } from './record-line.ts'
 
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 20 }).map((array) => Buffer.from(array)),
-  fc.string({ unit: 'binary', maxLength: 20 }).map((text) => Buffer.from(text)),
+  fc.string({ unit: codePoints, maxLength: 20 }).map((text) => Buffer.from(text)),
   fc.constantFrom('', '\ufeff', '{"base64":"AA=="}', 'null', '\n', '\u2028').map((text) => Buffer.from(text)),
 )
 const content = fc.option(bytes)

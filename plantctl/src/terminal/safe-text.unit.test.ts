@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { codePoints } from '../../../tests/support/generated-texts.ts'
 import { safeOutput, safeText } from './safe-text.ts'
 
 /** Characters that a terminal acts on, reorders or does not show. */
@@ -16,7 +17,7 @@ it('cuts long texts between characters', () => {
 })
 
 const texts = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoints }),
   fc.string({ unit: fc.constantFrom('\x1b', '\x9b', '\u202e', '\n', '\\', 'x', '\ufeff') }),
 )
 

@@ -9,6 +9,7 @@ import {
   compressedRecords,
   uncompressedRecords,
 } from '../../../tests/support/compressed-records.ts'
+import { codePoints } from '../../../tests/support/generated-texts.ts'
 import { type DecodedRecord, headerListOf, headersOf, undecodableIn } from './fetched-records.ts'
 import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
 
@@ -95,7 +96,7 @@ const content = fc.oneof({ weight: 5, arbitrary: bytes }, { weight: 1, arbitrary
 const name = fc
   .oneof(
     fc.constantFrom('ce_id', 'ce_type', 'ce_source', ''),
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: codePoints }),
     fc.integer({ min: 60, max: 70 }).map((length) => 'x'.repeat(length)),
   )
   .filter((text) => !(text in {}))

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, expect, it } from 'vitest'
 import { fakeTimers } from '../../../tests/support/fake-timers.ts'
+import { codePoints } from '../../../tests/support/generated-texts.ts'
 import { createByteWriter } from './byte-codec.ts'
 import { createPrivateKafkajs, kafkajsModule } from './kafkajs.ts'
 
@@ -23,7 +24,7 @@ const byOriginal = (produce: Produce) => bytesBy(original.load, produce)
 
 const text = fc.oneof(
   fc.string(),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoints }),
   // Lone surrogates, too, which UTF-8 cannot encode.
   fc.array(fc.integer({ min: 0xd7ff, max: 0xe000 })).map((units) => String.fromCharCode(...units)),
   fc.integer({ min: 60, max: 70 }).map((length) => 'x'.repeat(length)),

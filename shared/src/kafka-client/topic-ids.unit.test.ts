@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { codePoints } from '../../../tests/support/generated-texts.ts'
 import { kafkajsModule } from './kafkajs.ts'
 import { bytesOfTopicId, type TopicId, topicIdOf } from './topic-id.ts'
 
@@ -27,7 +28,7 @@ const int16 = (...codes: number[]) => type(fc.constantFrom(...codes), (to, code)
 const int32 = type(fc.integer({ min: -1, max: 2 ** 31 - 1 }), (to, value) => to.writeInt32(value))
 const int64 = type(fc.bigInt({ min: -1n, max: 2n ** 62n }).map(String), (to, value) => to.writeInt64(value))
 const boolean = type(fc.boolean(), (to, value) => to.writeBoolean(value))
-const text = type(fc.string({ unit: 'binary', maxLength: 200 }), (to, value) => to.writeUVarIntString(value))
+const text = type(fc.string({ unit: codePoints, maxLength: 200 }), (to, value) => to.writeUVarIntString(value))
 const nullableText = type(fc.option(text.values), (to, value) => to.writeUVarIntString(value))
 const int32s = type(fc.array(int32.values), (to, values) =>
   to.writeUVarIntArray(values.map((value) => new Encoder().writeInt32(value))),

@@ -20,7 +20,7 @@ export class TransientMap<K extends bigint | number, V> {
   readonly #buckets: (Entry<K, V> | undefined)[]
 
   constructor(buckets = BUCKETS) {
-    this.#buckets = Array.from({ length: buckets })
+    this.#buckets = Array(buckets).fill(undefined)
   }
 
   get size(): number {

@@ -1,6 +1,6 @@
-import { expect, onTestFinished } from 'vitest'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, vi } from 'vitest'
 import { createPlant, untilStopped } from '../support/client.ts'
-import { eventually } from '../support/eventually.ts'
 import { createPlantStore, type Environment } from '../support/plant-store.ts'
 import { WITH_TABLE } from '../support/plants-table.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -14,9 +14,11 @@ export const RANGE = '5s'
 const QUICK_RULES = RULES.replaceAll(/\[(?:5m|1h)\]/g, `[${RANGE}]`)
   .replaceAll('offset 5m', `offset ${RANGE}`)
   .replaceAll(/for: \d+[ms]/g, 'for: 1s')
-/** Some hundred creates a second on a quiet machine: the cores are left to other tests. */
-const CONNECTIONS = 4
+/** Between the creates of a connection: the cores are left to other tests. */
+const PAUSE_MS = 50
 const STOP_GRACE_MS = 5_000
+/** As often as Prometheus evaluates its rules. */
+const POLLED = { timeout: 58_000, interval: 500 }
 
 /** A store under load, and a Prometheus that watches it and sees nothing wrong; both end with the test. */
 export async function startWatchedStore(
@@ -31,21 +33,25 @@ export async function startWatchedStore(
   const prometheus = await startPrometheus(programs, temporaryFolder(), QUICK_RULES, opsUrls)
   onTestFinished(() => prometheus.running.stop({ graceMs: STOP_GRACE_MS }).then(() => undefined))
 
-  untilStopped(CONNECTIONS, (id) => createPlant(api.url, id, `plant ${id}`))
-  await eventually(async () => {
+  /** Creates plants from this id on. */
+  const load = (connections: number, firstId: bigint) =>
+    untilStopped(connections, (id) => Promise.all([createPlant(api.url, firstId + id, `plant ${id}`), delay(PAUSE_MS)]))
+  load(1, 0n)
+  await vi.waitFor(async () => {
     expect(await prometheus.values('plant_store:creates:rate5m > 1')).toHaveLength(1)
     expect(await prometheus.values('count(plant_store_build_info)')).toEqual([2])
     // Until it has seen both services and the projector has its partitions, some alerts fire.
     expect(await prometheus.firing()).toEqual([])
-  })
+  }, POLLED)
   return {
-    ...{ store, table, api, projector, prometheus },
+    ...{ store, table, api, projector, prometheus, load },
 
     /** Resolves when these alerts fire, and perhaps others. */
     untilFiring: (...alerts: string[]) =>
-      eventually(async () => expect(await prometheus.firing()).toEqual(expect.arrayContaining(alerts))),
+      vi.waitFor(async () => expect(await prometheus.firing()).toEqual(expect.arrayContaining(alerts)), POLLED),
 
     /** Resolves when exactly these alerts fire. */
-    untilOnly: (...alerts: string[]) => eventually(async () => expect(await prometheus.firing()).toEqual(alerts)),
+    untilOnly: (...alerts: string[]) =>
+      vi.waitFor(async () => expect(await prometheus.firing()).toEqual(alerts), POLLED),
   }
 }

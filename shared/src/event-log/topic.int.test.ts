@@ -11,7 +11,7 @@ import {
 } from '../../../tests/support/topic.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { createKafka, withAdmin } from './connection.ts'
-import { checkTopic, createTopic, readEnds } from './topic.ts'
+import { checkTopic, createTopic, readEnds, TABLE } from './topic.ts'
 
 const PARTITIONS = 3
 
@@ -59,13 +59,18 @@ describe('checking a topic', () => {
     )
   })
 
-  it('rejects a missing topic and says how to create it', async () => {
+  it.each([
+    [
+      'topic',
+      undefined,
+      /create it with 3 partitions, cleanup\.policy=delete, retention\.ms=-1, retention\.bytes=-1, or let/,
+    ],
+    ['table', TABLE, /create it with 3 partitions, cleanup\.policy=compact/],
+  ])('rejects a missing %s and says how to create it', async (_what, kind, creation) => {
     const kafka = createKafka(inject('kafkaBrokers').split(','), 'test', quietLog)
     const topic = { topic: `plants-${randomUUID()}`, partitions: PARTITIONS }
-    await expect(checkTopic(kafka, topic)).rejects.toThrow(PreconditionError)
-    await expect(checkTopic(kafka, topic)).rejects.toThrow(
-      /does not exist: create it with 3 partitions, cleanup\.policy=delete, retention\.ms=-1, retention\.bytes=-1, or let/,
-    )
+    await expect(checkTopic(kafka, topic, kind)).rejects.toThrow(PreconditionError)
+    await expect(checkTopic(kafka, topic, kind)).rejects.toThrow(creation)
     expect(await withAdmin(kafka, (admin) => admin.listTopics())).not.toContain(topic.topic)
   })
 

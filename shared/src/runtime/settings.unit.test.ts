@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { SERVICE_SETTINGS } from '../stores/store-settings.ts'
+import { SERVICE_SETTINGS, tableOf } from '../stores/store-settings.ts'
 import { PreconditionError } from './failures.ts'
 import { HOST_PORT } from './host-port.ts'
 import { Port, readSettings } from './settings.ts'
@@ -22,6 +22,11 @@ function messageOf(env: NodeJS.ProcessEnv): string {
   }
   return ''
 }
+
+it('the topic of the table is another than that of the log', () => {
+  const same = { PLANTS_TOPIC: 'plants', PLANTS_TABLE: 'plants' }
+  expect(() => tableOf(same)).toThrow('PLANTS_TABLE must not be the topic of the log: it is plants')
+})
 
 it('the port of an address is from 1 to 65535', () => {
   const accepted = Array.from({ length: 100_000 }, (_, port) => port).filter((port) => isAddress.test(`kafka:${port}`))

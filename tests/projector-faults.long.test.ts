@@ -48,10 +48,10 @@ const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => P
   ],
 ]
 
-it('a Redis that is full, cannot save or is a replica: creates continue, /readyz gives the reason, and the projector recovers', async () => {
+it('a Redis that is full, cannot save or is a replica only delays the projector; one that may evict plants ends services', async () => {
   // In this folder nothing can be saved.
-  const own = await startOwnRedis({ more: { dir: '/dev/fd' } })
-  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
+  const [kafka, own] = await Promise.all([startOwnKafka(), startOwnRedis({ more: { dir: '/dev/fd' } })])
+  const { store, api, projector } = await startPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: own.url })
   const redis = openRedis(own.url)
   const load = startCreates(api.url)
   for (const [reason, begin, end] of REFUSALS) {
@@ -65,6 +65,20 @@ it('a Redis that is full, cannot save or is a replica: creates continue, /readyz
   const creates = await load.stop()
   expect(notCreated(creates)).toEqual([])
   await expectTruth(store, creates)
+
+  // So that their end takes a while.
+  await kafka.pause()
+  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  const reason = /set maxmemory-policy to noeviction \(it is allkeys-lru\)/
+  await Promise.all(
+    [api, projector].map(async (service) => {
+      expect(await untilNotReady(service, reason)).toHaveLength(1)
+      await expectHalt(service, reason)
+    }),
+  )
+  await kafka.resume()
+  for (const start of [store.startApi, store.startProjector])
+    await expect(start()).rejects.toThrow(/exit code 78.*set maxmemory-policy to noeviction/s)
 })
 
 it('a projector and an api paused beyond their sessions: others take over, and the zombies do no harm', async () => {
@@ -75,14 +89,14 @@ it('a projector and an api paused beyond their sessions: others take over, and t
   ])
   await Promise.all([untilItHas(zombie, 3), untilItHas(other, 3)])
   const load = startCreates(api.url)
-  await load.untilMore(500)
+  await load.untilMore(100)
   for (const { pid } of [zombie, sleeper]) process.kill(pid, 'SIGSTOP')
   await untilItHas(other, 6)
   const duringPause = await createPlant(api.url, UNTAKEN, 'during the pause')
   const position = String(duringPause.response?.headers['plants-position'])
-  await load.untilMore(500)
+  await load.untilMore(100)
   for (const { pid } of [zombie, sleeper]) process.kill(pid, 'SIGCONT')
-  await load.untilMore(500)
+  await load.untilMore(100)
   await Promise.all([untilItHas(zombie, 3), untilItHas(other, 3), untilReady(sleeper)])
   expect((await readPlant(sleeper.url, UNTAKEN, { 'plants-position': position }))?.status).toBe(200)
   const creates = [...(await load.stop()), duringPause, await createPlant(sleeper.url, UNTAKEN + 1n, 'later')]
@@ -137,26 +151,4 @@ it('unreadable and foreign records are parked and counted, when appended and aga
   await openRedis(own.url).flushall()
   await expectTruth(store, creates)
   expect(await metricOf(projector, 'plant_store_projector_parked_total')).toBe(4 * kinds)
-})
-
-it('a Redis that may evict plants stops services, at their start and while they run, with the reason until the end', async () => {
-  const [kafka, own] = await Promise.all([startOwnKafka(), startOwnRedis()])
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: own.url })
-  const redis = openRedis(own.url)
-  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
-  await expect(store.startApi()).rejects.toThrow(/exit code 78.*set maxmemory-policy to noeviction/s)
-  await expect(store.startProjector()).rejects.toThrow(/exit code 78.*set maxmemory-policy to noeviction/s)
-
-  await redis.config('SET', 'maxmemory-policy', 'noeviction')
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
-  // So that their end takes a while.
-  await kafka.pause()
-  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
-  const reason = /set maxmemory-policy to noeviction \(it is allkeys-lru\)/
-  await Promise.all(
-    [api, projector].map(async (service) => {
-      expect(await untilNotReady(service, reason)).toHaveLength(1)
-      await expectHalt(service, reason)
-    }),
-  )
 })

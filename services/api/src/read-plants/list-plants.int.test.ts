@@ -111,11 +111,6 @@ async function writeAll(store: Awaited<ReturnType<typeof openLister>>, count: nu
   for (const id of range(count)) await store.write(id)
 }
 
-function dropWindows({ claimIndex }: Awaited<ReturnType<typeof openLister>>): void {
-  for (const partition of allPartitions(PARTITIONS))
-    claimIndex.window(partition).dropBefore(claimIndex.window(partition).next)
-}
-
 /** A lister of a log with plants of these first ids, all of them in the read model. */
 async function openProjected(count: number, options?: Parameters<typeof openLister>[0]) {
   const store = await openLister(options)
@@ -140,10 +135,15 @@ describe('the reads of a page', () => {
     expect(store.reads.length).toBeLessThanOrEqual(lists.length + reads.length + again)
   })
 
-  it('are one of the partition in the cursor when that fills the page', async () => {
-    const store = await openProjected(200)
+  it('are one of the partition in the cursor, and one of as many as fill the page or were listed to the end', async () => {
+    const store = await openProjected(600)
     await store.list(5)
-    expect(store.reads).toEqual(['list of 1'])
+    expect(store.reads.splice(0)).toEqual(['list of 1'])
+    await store.list(200)
+    expect(store.reads.splice(0)).toEqual(['list of 1', 'list of 3'])
+    const listed = store.log.map(({ length }, partition) => (partition === 9 ? 0 : length))
+    await store.list(100, { partition: 9 as Partition, listed })
+    expect(store.reads).toEqual(['list of 1', 'list of 11'])
   })
 
   it('are then one of all other partitions, when each has few plants', async () => {
@@ -190,7 +190,7 @@ describe('a page', () => {
     ['the entry of a claim in the window', true],
   ])('ends before a partition where %s is unreadable, and fails if it would be empty', async (_what, isListed) => {
     const store = await openProjected(60)
-    dropWindows(store)
+    for (const window of allPartitions(PARTITIONS).map(store.claimIndex.window)) window.dropBefore(window.next)
     const listed = store.log.map((claims, partition) => (isListed && partition === 5 ? claims.length : 0))
     await writeAll(store, 60)
     await store.damage(store.log[5]?.[0]?.id as PlantId)

@@ -79,7 +79,7 @@ export function createPlantLister(
 
   /**
    * Goes through all partitions at most once, starting at the cursor's. That partition usually fills the page, so it is
-   * read alone; then several per read, because in a small store each has only a few plants.
+   * read alone; then as many per read as probably fill the page, because in a small store each has only a few plants.
    */
   async function tryList({ cursor, limit, token }: ListPlants): Promise<PlantList | undefined> {
     if (!(await reachesAll(token))) return undefined
@@ -88,11 +88,11 @@ export function createPlantLister(
     const shown = new Map<Partition, Offset>()
     const { length } = cursor.listed
     const partitions = cursor.listed.map((_, n) => ((cursor.partition + n) % length) as Partition)
-    let perRead = 1
-    for (let at = 0; at < length; at += perRead, perRead = partitionsPerRead(limit - claims.length)) {
+    let [at, expected] = [0, limit]
+    while (at < length) {
       const count = limit - claims.length
       const spans = partitions
-        .slice(at, at + perRead)
+        .slice(at, at + partitionsPerRead(count, expected))
         .map((partition) => ({ partition, count, from: cursor.listed[partition] as number }))
       const { results: known, fault } = await readSpans(spans, token)
       for (const [n, { partition }] of spans.entries()) {
@@ -108,11 +108,16 @@ export function createPlantLister(
         // The next plant is in this partition, or may be.
         return claims.length === 0 ? undefined : show({ is: 'page', claims, shown, next: { partition, listed } })
       }
+      at += spans.length
+      // Ids spread evenly. A partition that the list has been at was read to its end.
+      const isNew = cursor.listed[partitions[at] as Partition] === 0
+      expected = isNew ? (listed[partitions[at - 1] as Partition] as number) : 0
     }
     return show({ is: 'page', claims, shown })
   }
 
-  const partitionsPerRead = (count: number) => Math.max(1, Math.floor(limits.maxPlantsPerRead / count))
+  const partitionsPerRead = (count: number, expected: number) =>
+    Math.max(1, Math.min(Math.ceil(count / expected), Math.floor(limits.maxPlantsPerRead / count)))
 
   function show(page: PlantList & { is: 'page' }): PlantList {
     for (const [partition, offset] of page.shown) claimIndex.readFloor.raise(partition, offset)

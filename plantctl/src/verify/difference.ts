@@ -40,7 +40,7 @@ const TEXTS = {
   orderMissing: ({ id }) => `plant ${id} is missing from the order`,
   orderExtra: ({ id }) => `${id} is in the order, but the log has no such plant`,
   orderRepeated: ({ id }) => `plant ${id} is in the order more than once`,
-  orderMisplaced: ({ id, after }) => `plant ${id} is listed right after plant ${after}, which was created later`,
+  orderMisplaced: ({ id, after }) => `plant ${id} is listed right after plant ${after}, which has a later offset`,
   parkedMissing: ({ offset, expected }) => `offset ${offset} is not parked: expected with reason ${expected}`,
   parkedExtra: ({ offset, found }) =>
     `offset ${offset} is parked with reason ${found}: the log has nothing to park there`,

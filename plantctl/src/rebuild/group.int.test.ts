@@ -1,7 +1,7 @@
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
 import { FIRST, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
-import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { expect, it } from 'vitest'
@@ -46,7 +46,7 @@ it('a rebuild with one stuck partition fails, although a finished one still gets
     },
   }
   async function deliver({ onRecords }: RecordSink): Promise<void> {
-    await onRecords(OTHER, RECORDS, LOG.next, emptyPartition().checkpoint)
+    await onRecords(OTHER, RECORDS, LOG.next, BEFORE_LOG)
     for (let from = LOG.next; skippedMs < 10 * NO_PROGRESS_MS; ) {
       const next = { offset: offsetOf(from.offset + 1), eventId: '' } as const
       from = await onRecords(OTHER, [], next, from)
@@ -75,9 +75,7 @@ it('the pace applies to each reading of the log: before it fills, and to verify 
   const [result] = await rebuildGroup(
     { group: [P], slices: slicesOf(SLICES) },
     {
-      ...optionsOf({ ...readModel.generations, fill }, ({ onRecords }) =>
-        onRecords(P, RECORDS, LOG.next, emptyPartition().checkpoint),
-      ),
+      ...optionsOf({ ...readModel.generations, fill }, ({ onRecords }) => onRecords(P, RECORDS, LOG.next, BEFORE_LOG)),
       ...{ readEnds: async () => [END, FIRST], ends: [END, FIRST], readerOfLog: () => read },
       async keepPace(records) {
         paced += records
@@ -88,4 +86,25 @@ it('the pace applies to each reading of the log: before it fills, and to verify 
   // A small log is one reading.
   expect(pacedBeforeFill).toBe(RECORDS.length)
   expect(paced).toBe(SLICES * RECORDS.length)
+})
+
+it('an interruption ends a wait for the pace, and nothing more is filled', async () => {
+  const { readModel } = await openCorruptible()
+  const interruption = new AbortController()
+  const delivered = Promise.withResolvers<unknown>()
+  const options = optionsOf(readModel.generations, async ({ onRecords }) =>
+    delivered.resolve(onRecords(P, RECORDS, LOG.next, BEFORE_LOG)),
+  )
+  const rebuilding = rebuildGroup(
+    { group: [P], slices: slicesOf(1) },
+    {
+      ...options,
+      ...{ ends: [END, FIRST], signal: interruption.signal },
+      keepPace: async () => interruption.abort(new Error('interrupted')),
+    },
+  )
+  await expect(rebuilding).rejects.toThrow('interrupted')
+  await delivered.promise
+  const { filling } = await readModel.generations.pointers(P)
+  expect((await readModel.generations.state(P, filling)).checkpoint).toEqual(BEFORE_LOG)
 })

@@ -35,6 +35,8 @@ export async function rebuildGroup({ group, slices }: SlicedGroup, options: Grou
       checkpointOf: async (partition) => fillOf(partition).reached(),
       async onRecords(partition, records, next, from) {
         if (!isDone(phases.get(partition))) await keepPace(records.length, signal, onAlive)
+        // An interruption ends the wait before the pace allows these records.
+        if (signal.aborted) return from
         const reached = await fillOf(partition).add(records, next, from)
         // Records of a partition that is done are no progress of the others.
         if (isDone(phases.get(partition))) return reached

@@ -16,7 +16,6 @@ import { applyScript, type Generation, type PartitionKeys, type RedisServer } fr
 const MAX_RECORDS_PER_APPLY = 2
 /** Small, so that a failover can come between two spans, or two readings. */
 const PLANTS_PER_SPAN = 2
-const PLANTS_PER_READ = 3
 
 export type SimulatedRebuild = {
   process: SimulatedProcess
@@ -54,7 +53,6 @@ function startRebuild(
     recordsAtOnceMax,
     maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
     plantsPerSpan: PLANTS_PER_SPAN,
-    plantsPerRead: PLANTS_PER_READ,
     freshName: freshGeneration,
     follow(sink, only) {
       const followed = createSimulatedFollower(process, sink, { ...context, time })

@@ -95,7 +95,6 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
     const differences = await verifyGeneration(generations, snapshot, {
       partitions: ends.length,
       read: readAtPace,
-      plantsPerRead: options.plantsPerRead,
       onRead: onAlive,
     })
     if (differences.length > 0) return reject(snapshot.state.generation, mark, differences)

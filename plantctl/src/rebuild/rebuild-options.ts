@@ -35,10 +35,8 @@ export type RebuildOptions = RebuildRun & {
   freshName(): string
   /** Returns a mark that no generation ever had. */
   freshMark(): string
-  /** Plants that are read back and compared at once by their bytes; a power of two. */
+  /** Plants that are read back and compared at once; a power of two. */
   plantsPerSpan?: number
-  /** Plants that are read back, decoded and compared at once. */
-  plantsPerRead?: number
   maxRecordsPerApply?: number
   time: Time
   log: Log

@@ -22,8 +22,6 @@ export type Comparison = {
   /** The state of the generation at `upTo`. */
   state: GenerationState
   report(difference: Subject): void
-  /** Plants that are read and decoded at once. */
-  plantsPerRead?: number | undefined
   /** Called after each batch. */
   onRead?: (() => void) | undefined
 }
@@ -33,7 +31,6 @@ export type StoredCounts = { plants: number; parked: number }
 
 /** Spans requested at once: Redis packs the next ones while one is compared. */
 const SPANS_IN_FLIGHT = 3
-const PLANTS_PER_READ = 1_000
 
 /**
  * Reports every difference between a generation and the fold of the log: in the entries, their order, and the parked
@@ -86,8 +83,8 @@ async function countEqual(
  */
 async function comparePlants(reader: GenerationReader, comparison: Comparison): Promise<number> {
   const { partition, generation, fold, slice, upTo, counts, state, report, onRead } = comparison
-  const { plantsPerRead = PLANTS_PER_READ } = comparison
   const { plants } = fold
+  const { plantsPerSpan } = plants
   // With another size the generation differs in any case.
   const hasSizes = state.sizes.plants === counts.plants && state.sizes.order === counts.plants
   const isByBytes = slice.count === 1 && hasSizes
@@ -116,8 +113,8 @@ async function comparePlants(reader: GenerationReader, comparison: Comparison): 
     return new Map(found.map((one) => [one.id, one]))
   }
 
-  for (let from = equal; from < state.sizes.order || from === 0; from += plantsPerRead) {
-    const count = Math.min(plantsPerRead, state.sizes.order - from)
+  for (let from = equal; from < state.sizes.order || from === 0; from += plantsPerSpan) {
+    const count = Math.min(plantsPerSpan, state.sizes.order - from)
     const ids = await reader.order(partition, generation, from, count)
     const stored = await entriesOf(ids)
     for (const text of ids) {
@@ -148,8 +145,8 @@ async function comparePlants(reader: GenerationReader, comparison: Comparison): 
     if (claim.offset > upTo) break
     if (!isSeen(claim)) missing.push(claim)
   }
-  for (let from = 0; from < missing.length; from += plantsPerRead) {
-    const batch = missing.slice(from, from + plantsPerRead)
+  for (let from = 0; from < missing.length; from += plantsPerSpan) {
+    const batch = missing.slice(from, from + plantsPerSpan)
     const stored = await entriesOf(batch.map(({ id }) => String(id)))
     for (const claim of batch) {
       report({ what: 'orderMissing', id: String(claim.id) })

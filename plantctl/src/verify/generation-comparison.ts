@@ -10,7 +10,7 @@ export type GenerationComparison = ReturnType<typeof openComparison>
 /** Compares a generation with the log: each slice with its fold, then the metadata with the sums over all slices. */
 export function openComparison(
   reader: GenerationReader,
-  target: Pick<Comparison, 'partition' | 'generation' | 'state' | 'upTo' | 'report' | 'plantsPerRead' | 'onRead'>,
+  target: Pick<Comparison, 'partition' | 'generation' | 'state' | 'upTo' | 'report' | 'onRead'>,
 ) {
   const { state, report } = target
   const counts: Counts = { plants: 0, voids: 0, parked: 0 }
@@ -78,7 +78,7 @@ export type Snapshot = Pick<Comparison, 'partition' | 'slice' | 'fold' | 'counts
   checkpoint: Checkpoint
 }
 
-type VerificationOptions = Pick<Comparison, 'plantsPerRead' | 'onRead'> & { partitions: number; read: ReadLog }
+type VerificationOptions = Pick<Comparison, 'onRead'> & { partitions: number; read: ReadLog }
 
 /**
  * Compares a new generation with the fold of the log: its slice with the fold in memory, each other slice with a
@@ -87,14 +87,14 @@ type VerificationOptions = Pick<Comparison, 'plantsPerRead' | 'onRead'> & { part
 export async function verifyGeneration(
   reader: GenerationReader,
   { partition, checkpoint, slice, fold, counts, state }: Snapshot,
-  { partitions, read, plantsPerRead, onRead }: VerificationOptions,
+  { partitions, read, onRead }: VerificationOptions,
 ): Promise<Difference[]> {
   const { generation } = state
   const upTo = checkpoint.offset
   const findings = noFindings()
   const report = (difference: Subject) =>
     addDifference(findings, { partition, generation, ...difference }, DIFFERENCES_MAX)
-  const target = { partition, generation, state, upTo, report, plantsPerRead, onRead }
+  const target = { partition, generation, state, upTo, report, onRead }
   const { compareSlice, compareMeta } = openComparison(reader, target)
   await compareSlice(slice, fold, counts)
   for (let n = 1; n < slice.count; n++) {

@@ -8,10 +8,8 @@ import { createRebuildProgress } from '../rebuild/rebuild-progress.ts'
 import { withStore } from '../store/open-store.ts'
 import { readLogEnds } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { safeText } from '../terminal/safe-text.ts'
 import { formatDifference } from '../verify/difference.ts'
 import { sumOf } from '../verify/slice.ts'
-import { LINE_CHARACTERS } from './verify.ts'
 
 const RECORDS_PER_SECOND_MAX = 10_000_000
 const help = `Rebuilds the read model from the log while it serves. Each partition gets a new generation, which replaces the live
@@ -91,7 +89,7 @@ function textOf(report: Report): string {
     const dropped = formatCount(results.length - switched, 'partition')
     lines.push(
       `Dropped the new generation of ${dropped}: it differs from the fold of the log. The live one is unchanged.`,
-      ...differences.map((difference) => `  ${safeText(formatDifference(difference), LINE_CHARACTERS)}`),
+      ...differences.map((difference) => `  ${formatDifference(difference)}`),
     )
   }
   return `${lines.join('\n')}\n`

@@ -9,13 +9,11 @@ import { FLAG, LIST, partitionsOf, readOptions } from '../options.ts'
 import { type Store, withStore } from '../store/open-store.ts'
 import { logReader, readCheckpoints, readLogEnds, tableReader } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { safeText } from '../terminal/safe-text.ts'
 import { type Findings, formatDifference } from '../verify/difference.ts'
 import { verifyTable } from '../verify/table-verifier.ts'
 import { type Verified, verifyReadModel } from '../verify/verifier.ts'
 
 const SHOWN_MAX = 20
-export const LINE_CHARACTERS = 1_000
 const help = `Compares each live generation of the read model with a fold of the log up to its checkpoint, byte for byte: entries,
 order, parked records, counts. Also finds keys that nothing uses, and partitions without a live generation although the
 log has records. It only reads.
@@ -48,7 +46,7 @@ export const verify: Command = {
     )
     const { listed, more } = findings
     const count = listed.length + more
-    const shown = listed.slice(0, SHOWN_MAX).map((one) => `${safeText(formatDifference(one), LINE_CHARACTERS)}\n`)
+    const shown = listed.slice(0, SHOWN_MAX).map((one) => `${formatDifference(one)}\n`)
     if (values.json) await printResult(`${JSON.stringify({ differences: listed, more, partitions })}\n`)
     else if (count === 0) await printResult(`no difference: ${extent}\n`)
     else {

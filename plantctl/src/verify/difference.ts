@@ -1,6 +1,9 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'
 import type { KEY_TYPES } from '@plant-store/shared/status/read-status.ts'
+import { safeText } from '../terminal/safe-text.ts'
+
+const LINE_CHARACTERS = 1_000
 
 export type Counts = Record<'plants' | 'voids' | 'parked', number>
 
@@ -73,12 +76,12 @@ const TEXTS = {
     `${formatCount(plants, 'plant')} of the log not in the table: is a projector running with this PLANTS_TABLE?`,
 } satisfies Record<string, (one: Details) => string>
 
+/** As one line of text that is safe for a terminal. */
 export function formatDifference(difference: Difference): string {
-  const { partition, generation } = difference
-  const text = TEXTS[difference.what](difference)
-  if (partition === undefined) return text
-  if (generation === undefined) return `partition ${partition} of the table: ${text}`
-  return `partition ${partition}, generation ${generation || '(none)'}: ${text}`
+  const { partition, generation, what } = difference
+  const within = generation === undefined ? ' of the table' : `, generation ${generation || '(none)'}`
+  const text = TEXTS[what](difference)
+  return safeText(partition === undefined ? text : `partition ${partition}${within}: ${text}`, LINE_CHARACTERS)
 }
 
 function expectedAndFound({ expected, found }: Details): string {

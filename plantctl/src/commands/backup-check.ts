@@ -16,7 +16,6 @@ const help = `Checks a backup, without Kafka: the checksum of each file, the off
 Exit code 3 means that the backup is damaged. The SHA-256 is that of "plantctl export" at the same positions.
 `
 
-/** plantctl backup check */
 export const backupCheck: Command = {
   summary: 'checks a backup: checksums, offsets and plants',
   help,

@@ -1,10 +1,10 @@
-import { after, allPartitions, formatPosition } from '@plant-store/shared/plant/position.ts'
+import { after, allPartitions, formatPosition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, idOf, LIST, numberOf, partitionsOf, readOptions, TEXT } from '../options.ts'
 import { logPointOf, offsetsOf } from '../store/log-point.ts'
 import { type Store, withStore } from '../store/open-store.ts'
-import { partitionOfId, readLogEnds } from '../store/read-log.ts'
+import { keyOf, readLogEnds } from '../store/read-log.ts'
 import { createPaint } from '../terminal/layout.ts'
 import { eventJson, eventLine } from './events/format-event.ts'
 import { type RuledEvent, readRuledEvents, type Selected } from './events/read-events.ts'
@@ -54,7 +54,7 @@ export const events: Command = {
         text === undefined ? undefined : logPointOf(option, text, partitions, Date.now())
       const [from, to] = [point('--from', values.from), point('--to', values.to)]
       const named = values.partition && partitionsOf(values.partition, partitions)
-      const idsPartition = id === undefined ? undefined : partitionOfId(id, partitions)
+      const idsPartition = id === undefined ? undefined : partitionOf(keyOf(id), partitions)
       const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(partitions))
       const starts = await offsetsOf(store, from, (offset) => offset)
       const stops = await offsetsOf(store, to, after)

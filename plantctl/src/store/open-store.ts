@@ -20,9 +20,7 @@ const CLIENT_ID = 'plant-store-plantctl'
 const GIVE_UP_AFTER_MS = 10_000
 const RETRY_MS = 250
 
-export type Store = Stores & {
-  log: Log
-}
+export type Store = Stores & { log: Log }
 
 /**
  * Works on the store that the environment selects, else on the store of a running `npm start`. Throws when there is
@@ -52,12 +50,11 @@ export async function withUncheckedStore<T>(context: CliContext, work: (store: S
   const { topic, partitions, kafka, readModel } = stores
   const [brokers, redis] = [settings.KAFKA_BROKERS, readModel.address]
   if (stderrIsTerminal) printError(`${topic} (${partitions} partitions) at Kafka ${brokers}, Redis ${redis}\n`)
-  const from = file === undefined ? '' : ` (from ${file})`
   try {
     signal.throwIfAborted()
     const responds = Promise.all([
-      assertResponds(`Redis at ${redis}`, from, readModel.ready),
-      assertResponds(`Kafka at ${brokers}`, from, () => withAdmin(kafka, async () => {})),
+      assertResponds(`Redis at ${redis}`, file, readModel.ready),
+      assertResponds(`Kafka at ${brokers}`, file, () => withAdmin(kafka, async () => {})),
     ])
     await abortable(responds, signal)
     return await work({ ...stores, log })
@@ -73,9 +70,8 @@ export async function withLog<T>(context: CliContext, work: (log: LogOfStore) =>
   const { settings, file } = readStoreSettings(context.env)
   await assertFilesRespond(settings as KafkaSettings)
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), CLIENT_ID, SILENT, securityOf(settings))
-  const from = file === undefined ? '' : ` (from ${file})`
   context.signal.throwIfAborted()
-  const responds = assertResponds(`Kafka at ${settings.KAFKA_BROKERS}`, from, () => withAdmin(kafka, async () => {}))
+  const responds = assertResponds(`Kafka at ${settings.KAFKA_BROKERS}`, file, () => withAdmin(kafka, async () => {}))
   await abortable(responds, context.signal)
   const log = createTerminalLog(context.printError)
   const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings
@@ -101,12 +97,13 @@ export async function withRefusalsOf<T>(topic: string | undefined, work: () => P
   }
 }
 
-async function assertResponds(server: string, from: string, connect: () => Promise<void>): Promise<void> {
+async function assertResponds(server: string, file: string | undefined, connect: () => Promise<void>): Promise<void> {
   try {
     await retryForSeconds(connect)
   } catch (cause) {
     if (cause instanceof PreconditionError) throw cause
     const reason = reasonOf(cause)
+    const from = file === undefined ? '' : ` (from ${file})`
     const namesServer = /^(Kafka|Redis) at /.test(reason)
     throw new Error(namesServer ? `${reason}${from}` : `${server}${from} cannot be used: ${reason}`, { cause })
   }

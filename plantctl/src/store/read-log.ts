@@ -11,7 +11,7 @@ import {
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
-import { allPartitions, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { retryForSeconds, type Store } from './open-store.ts'
@@ -68,5 +68,3 @@ function rangeReader<R extends LogRecord>(source: Omit<ReplayOptions<R>, 'ranges
 }
 
 export const keyOf = (id: PlantId): Buffer => Buffer.from(String(id), 'latin1')
-
-export const partitionOfId = (id: PlantId, partitions: number): Partition => partitionOf(keyOf(id), partitions)

@@ -85,6 +85,7 @@ describe.each([
       ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 40000],
       ['no Host', noHost, 40000, /Host/],
       ['two Hosts', head('GET /plants/1', 'Host: y'), 40000, /host/],
+      ['two Hosts of a path that cannot be decoded', head('GET /plants/%zz', 'Host: y'), 40000, /host/],
       ['an invalid Host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), 40000, /Host/],
       ['two tokens', head('GET /plants/1', 'Authorization: Bearer other'), 40000, /Authorization/],
       ['two content types', post('{}', 'Content-Type: text/plain'), 40000, /content-type/],
@@ -178,7 +179,7 @@ describe.each([
       ['too many headers', head('GET /plants/1', ...Array.from({ length: 4_000 }, (_, n) => `X${n}: x`)), 43100],
       ['many headers before the token', `${manyHeaders}${auth}\r\n`, 40401],
       ['a path too large', head(`GET /${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
-      ['an id too long for a path', head(`GET /plants/${'1'.repeat(1_500)}`), 40400],
+      ['a long id', head(`GET /plants/${'1'.repeat(1_500)}`), 40004],
       ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
       ['a body too large', post(' '.repeat(2_001)), 41300],
     ])('%s', async (_what, request, error) => {

@@ -8,7 +8,7 @@ import { sendError, sendFailure, sendUnknownRoute } from './http/error-responses
 import { limitQueuedResponses } from './http/queued-responses.ts'
 import { acceptJsonBodies } from './http/request-body.ts'
 import { hasEmptyId, headErrorOf } from './http/request-head.ts'
-import { createRequestObserver, type RequestObserverOptions } from './http/request-observer.ts'
+import { observeRequests, type RequestObserverOptions } from './http/request-observer.ts'
 import { traceRequests } from './http/request-span.ts'
 import { createServer, respondToNodeFailures, type ServerOptions } from './http/server.ts'
 import { describeRoutes } from './openapi/document.ts'
@@ -36,15 +36,14 @@ export type AppParts = RequestObserverOptions & {
 /** Builds the Fastify application from its parts. It does not listen yet. */
 export async function createApp(parts: AppParts) {
   const { log, settings, tls, strategy, partitions, creation, reader, lister, isTraced = false } = parts
-  const observer = createRequestObserver(parts)
-  const app = createServer({ settings, partitions, observer, log, tls })
+  const app = createServer({ settings, partitions, log, tls })
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(sendError)
   limitQueuedResponses(app.server)
   const latestOn = respondToNodeFailures(app.server)
   app.decorateRequest('span', undefined)
   if (isTraced) traceRequests(app)
-  observer.observe(app)
+  observeRequests(app, parts)
   const allowedOrigins = listed(settings.CORS_ORIGINS)
   if (allowedOrigins.length > 0) await allowOrigins(app, allowedOrigins)
   const admission = createAdmission(app, latestOn, settings, log)

@@ -46,8 +46,6 @@ describe('with origins', () => {
     await fc.assert(
       fc.asyncProperty(methods, paths, async (method, url) => {
         const response = await app.inject({ method, url, headers: { origin: ORIGIN } })
-        // A path that cannot be decoded is refused before the request is one.
-        fc.pre(url !== '/plants/%zz')
         expect(response.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN, vary: 'Origin' })
         expect(response.headers['access-control-allow-credentials']).toBeUndefined()
       }),

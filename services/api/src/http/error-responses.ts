@@ -9,9 +9,6 @@ const FAILURES: Record<string, Failure> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupportedMediaType',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'malformedJson',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformedRequest',
-  FST_ERR_BAD_URL: 'noSuchRoute',
-  FST_ERR_MAX_PARAM_LENGTH: 'noSuchRoute',
-  FST_ERR_ASYNC_CONSTRAINT: 'malformedRequest',
 }
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const MAX_QUOTED_CHARACTERS = 40

@@ -38,17 +38,18 @@ export type RequestObserverOptions = {
   problems?: (() => string[]) | undefined
 }
 
-export type RequestObserver = ReturnType<typeof createRequestObserver>
-
 /** The route of all paths without one. */
 const NO_ROUTE = 'unknown'
 const CLIENT_LEFT = 0
 
 /**
  * Gives each request its id and reports its result: to `onCompleted`, and in one log line, at debug unless the service
- * failed. Bodies, tokens and keys are never logged.
+ * failed. Bodies, tokens and keys are never logged. Called before any hook that may respond.
  */
-export function createRequestObserver({ log, onCompleted, problems = () => [] }: RequestObserverOptions) {
+export function observeRequests(
+  app: FastifyInstance,
+  { log, onCompleted, problems = () => [] }: RequestObserverOptions,
+): void {
   const limits = new Map(LIMITED.map((failure) => [failure, createLineLimit()]))
 
   function report(request: FastifyRequest, reply: FastifyReply): void {
@@ -84,33 +85,22 @@ export function createRequestObserver({ log, onCompleted, problems = () => [] }:
     }
   }
 
-  return {
-    /** Observes all requests of an application. Called before any hook that may respond. */
-    observe(app: FastifyInstance): void {
-      app.decorateReply('failure', undefined)
-      app.decorateReply('cause', undefined)
-      app.decorateReply('isStarted', false)
-      app.addHook('onRequest', (request, reply, done) => {
-        reply.header(REQUEST_ID_HEADER, request.id)
-        reply.raw.once('close', () => {
-          if (reply.isStarted) report(request, reply)
-        })
-        done()
-      })
-      app.addHook('onSend', (request, reply, _payload, done) => {
-        // The client has left, and Fastify calls no onResponse. The result is known only now.
-        if (reply.raw.closed && !reply.isStarted) report(request, reply)
-        reply.isStarted = true
-        done()
-      })
-    },
-
-    /** Observes a request that Fastify passes to `frameworkErrors`, without hooks. */
-    observeOne(request: FastifyRequest, reply: FastifyReply): void {
-      reply.header(REQUEST_ID_HEADER, request.id)
-      reply.raw.once('close', () => report(request, reply))
-    },
-  }
+  app.decorateReply('failure', undefined)
+  app.decorateReply('cause', undefined)
+  app.decorateReply('isStarted', false)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header(REQUEST_ID_HEADER, request.id)
+    reply.raw.once('close', () => {
+      if (reply.isStarted) report(request, reply)
+    })
+    done()
+  })
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    // The client has left, and Fastify calls no onResponse. The result is known only now.
+    if (reply.raw.closed && !reply.isStarted) report(request, reply)
+    reply.isStarted = true
+    done()
+  })
 }
 
 function isServerFailure(failure: Failure | undefined): boolean {

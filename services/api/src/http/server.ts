@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket, type TlsOptions } from 'node:tls'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { listenErrorOf } from '@plant-store/shared/runtime/failures.ts'
+import { listenErrorOf, resultOf } from '@plant-store/shared/runtime/failures.ts'
 import {
   type HttpResponse,
   rejectConnect,
@@ -11,14 +11,11 @@ import {
   sendResponse,
 } from '@plant-store/shared/runtime/http-response.ts'
 import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
-import fastify, { type FastifyBaseLogger, type FastifyHttpOptions, type FastifyReply, LogController } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyHttpOptions, LogController } from 'fastify'
 import { type ApiSettings, type HttpSettings, listed } from '../settings.ts'
-import { sendError } from './error-responses.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
 import { MAX_TOKEN_CHARACTERS, REQUEST_ID_HEADER, requestIdOf } from './request-head.ts'
-import type { RequestObserver } from './request-observer.ts'
 
-const MAX_PATH_PARAMETER_CHARACTERS = 1_000
 /** Bytes of the request line and the headers, or more if a token and the partitions need it. */
 const MAX_HEADER_BYTES = 16_384
 /** Room for a position in a consistency token, and a number in a cursor. */
@@ -35,14 +32,13 @@ const CLIENT_ERRORS: Record<string, Failure> = {
 export type ServerOptions = {
   settings: HttpSettings
   partitions: number
-  observer: RequestObserver
   log: Logger
   /** Certificate and key; without them the server speaks plain HTTP. */
   tls: Pick<TlsOptions, 'cert' | 'key'> | undefined
 }
 
 /** Creates Fastify and Node's server below it, within the limits. Their built-in error responses are turned off. */
-export function createServer({ settings, partitions, observer, log, tls }: ServerOptions) {
+export function createServer({ settings, partitions, log, tls }: ServerOptions) {
   const trustedProxies = listed(settings.TRUST_PROXY)
   const headersTimeout = Math.min(settings.HEADERS_TIMEOUT_MS, settings.REQUEST_TIMEOUT_MS)
   const http = {
@@ -67,15 +63,12 @@ export function createServer({ settings, partitions, observer, log, tls }: Serve
     requestTimeout: settings.REQUEST_TIMEOUT_MS,
     connectionTimeout: settings.ANSWER_TIMEOUT_MS,
     keepAliveTimeout: settings.KEEP_ALIVE_TIMEOUT_MS,
-    routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
-    rewriteUrl: ({ url = '/' }) => originForm(url),
+    // The size of a head is the limit. Fastify would respond to a longer parameter without any hook.
+    routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
+    rewriteUrl: ({ url = '/' }) => routable(originForm(url)),
     trustProxy: trustedProxies.length > 0 && trustedProxies,
     // respondToNodeFailures handles client errors.
     clientErrorHandler() {},
-    frameworkErrors: (error, request, reply: FastifyReply) => {
-      observer.observeOne(request, reply)
-      sendError(error, request, reply)
-    },
     // Admission control responds while closing: Fastify's own 503 has another shape.
     return503OnClosing: false,
   }).withTypeProvider<TypeBoxTypeProvider>()
@@ -98,6 +91,12 @@ export async function listenAt(
 /** The path and query of a request target that is a whole URL, as one sent to a proxy (RFC 9112 3.2.2). */
 function originForm(target: string): string {
   return /^https?:\/\//i.test(target) ? target.replace(/^https?:\/\/[^/?]*\/?/i, '/') : target
+}
+
+/** Instead of a target that cannot be decoded, to which Fastify would respond without any hook, one that no route has. */
+function routable(target: string): string {
+  const [path = ''] = target.split(/[?#]/, 1)
+  return resultOf(() => decodeURIComponent(path)) === undefined ? `/${target.replaceAll('%', '%25')}` : target
 }
 
 /**

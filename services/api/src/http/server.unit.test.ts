@@ -19,8 +19,7 @@ const PAST_BUFFERS = 'x'.repeat(20_000_000)
 function openServer(env: Record<string, string> = {}, partitions = 12) {
   const stores = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
   const settings = readSettings(ApiSettings, { ...stores, ...env })
-  const observer = { observe() {}, observeOne() {} }
-  const app = createServer({ settings, partitions, observer, log: quietLog, tls: undefined })
+  const app = createServer({ settings, partitions, log: quietLog, tls: undefined })
   respondToNodeFailures(app.server)
   onTestFinished(() => app.close())
   return app

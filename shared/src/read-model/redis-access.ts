@@ -112,7 +112,10 @@ function placeFaults(settings: RedisSettings): string[] {
 function loginFaults(settings: RedisSettings): string[] {
   if (settings.REDIS_URL === undefined) return []
   if (!URL.canParse(settings.REDIS_URL)) return ['REDIS_URL is not a URL: escape special characters as %XX']
-  const { username, password } = urlOf(settings)
+  const { username, password, pathname } = urlOf(settings)
+  // ioredis would use the number that it begins with, or end the process. It may be a part of the password.
+  if (!/^(?:\/\d*)?$/.test(pathname))
+    return ['REDIS_URL must end with its address or the number of a database (/3): escape special characters as %XX']
   const twice = [
     ...(username === '' ? [] : given(settings, ['REDIS_USERNAME'])),
     ...(password === '' ? [] : given(settings, ['REDIS_PASSWORD', 'REDIS_PASSWORD_FILE'])),

@@ -77,6 +77,9 @@ describe('the settings of Redis', () => {
     [{ REDIS_SENTINELS: 's1:26379' }, 'REDIS_SENTINEL_NAME is missing: .*'],
     [{ ...CLUSTER, REDIS_SENTINEL_NAME: 'plants' }, 'REDIS_SENTINEL_NAME needs REDIS_SENTINELS'],
     [{ REDIS_URL: 'redis://u:p@:x' }, 'REDIS_URL is not a URL: .*'],
+    [{ REDIS_URL: 'redis://redis/plants' }, 'REDIS_URL must end with .* a database \\(/3\\): escape .*%XX'],
+    [{ REDIS_URL: 'redis://redis/1.5' }, 'REDIS_URL must end with .*'],
+    [{ REDIS_URL: 'redis://u:1/hunter2@redis' }, 'REDIS_URL must end with ((?!hunter2).)*'],
     [
       { REDIS_URL: 'rediss://u:p@redis', REDIS_USERNAME: 'u', REDIS_PASSWORD_FILE: file('p', 'p') },
       'REDIS_URL and REDIS_USERNAME contradict .*; REDIS_URL and REDIS_PASSWORD_FILE contradict .*',

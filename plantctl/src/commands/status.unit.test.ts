@@ -10,7 +10,7 @@ import { statusLines } from './format-status.ts'
 
 const NAME = '0123abcd-0000-4000-8000-000000000000'
 /** The state of a generation of 5 plants, as Redis returns it: names, meta, sizes, times to live. */
-const stateAt = (offset: number, changes: Partial<GenerationState> = {}): GenerationState => ({
+const stateAt = (offset: number | string, changes: Partial<GenerationState> = {}): GenerationState => ({
   ...generationState([NAME, NAME, '', offset, '', 1, 12, 5, 1, 0, '', 5, 5, 0, -1, -2, -1, -1, -1, -2].map(String)),
   ...changes,
 })
@@ -108,11 +108,12 @@ describe('the assessment', () => {
     ],
     ['a newer release has folded', liveWith({ fold: 2 }), /newer release/],
     ['the topic had another number of partitions', liveWith({ partitions: 6 }), /topic of 6 partitions/],
-    ['only the live pointer is left', liveWith({ checkpoint: undefined }), /of partition 3 is gone/],
+    ['only the live pointer is left', storeWith({ live: stateAt('') }), /of partition 3 is gone/],
+    ['a checkpoint is no offset', storeWith({ live: stateAt('abc') }), /partition 3: .*checkpoint .*plantctl verify/],
     [
       'plants were removed',
       liveWith({ sizes: { plants: 4, order: 5, parked: 0 } }),
-      /partition 3: the numbers of plants or parked records do not match.*plantctl verify/,
+      /partition 3: .*the counts are not those .*plantctl verify/,
     ],
     [
       'keys expire',

@@ -119,21 +119,18 @@ const texts = (...all: readonly (string | false)[]): string[] => all.filter((tex
 
 /** States that no fold produces. */
 function damages(partitions: readonly PartitionStatus[]): string[] {
-  const lost = partitionsWith(partitions, ({ live }) => live.live !== '' && live.checkpoint === undefined)
-  const miscounted = partitionsWith(
-    partitions,
-    ({ live }) =>
-      live.checkpoint !== undefined &&
-      (live.sizes.plants !== live.plants || live.sizes.order !== live.plants || live.sizes.parked !== live.parked),
-  )
+  const lost = partitionsWith(partitions, ({ live }) => live.live !== '' && live.texts.checkpoint === '')
+  const isChanged = ({ checkpoint, sizes, plants, parked }: PartitionStatus['live']) =>
+    checkpoint === undefined || sizes.plants !== plants || sizes.order !== plants || sizes.parked !== parked
+  const changed = partitionsWith(partitions, ({ live }) => live.texts.checkpoint !== '' && isChanged(live))
   const expiring = partitionsWith(partitions, ({ live }) => Object.values(live.ttlMs).some((ms) => ms > NEVER_EXPIRES))
   return texts(
     lost.length > 0 &&
       `the read model of ${formatPartitions(lost)} is gone: only the live pointer is left. A projector fills it again from ` +
         'the log',
-    miscounted.length > 0 &&
-      `${formatPartitions(miscounted)}: the numbers of plants or parked records do not match the counts: another program ` +
-        'changed the read model. plantctl verify lists the differences, plantctl rebuild repairs them',
+    changed.length > 0 &&
+      `${formatPartitions(changed)}: the checkpoint is no offset, or the counts are not those of the plants and parked ` +
+        'records: another program changed the read model. plantctl verify lists the differences and the repair',
     expiring.length > 0 &&
       `${formatPartitions(expiring)}: keys of the read model expire: another program set an expiry. plantctl rebuild ` +
         'replaces them',

@@ -22,7 +22,12 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
   const stderrColumns = () => sizeOf(stderr, stderr.columns, COLUMNS)
   let progressLine = ''
   const clearLine = () => (progressLine === '' ? '' : CLEAR_LINE)
-  const print = (text: string) => write(stdout, safeOutput(text, colours), signal)
+
+  async function print(text: string): Promise<void> {
+    // What an interrupted command has found may be its own interruption.
+    signal.throwIfAborted()
+    await write(stdout, safeOutput(text, colours), signal)
+  }
 
   return {
     env,

@@ -7,8 +7,10 @@ import { createPaint } from './terminal/layout.ts'
 function openOn({ isTTY }: { isTTY: boolean }) {
   const [stdout, stderr] = [0, 1].map(() => Object.assign(new PassThrough(), { isTTY, columns: 80, rows: 24 }))
   const process = { env: {}, stdout, stderr } as unknown as NodeJS.Process
+  const interruption = new AbortController()
   return {
-    context: openCliContext(process, new AbortController().signal),
+    context: openCliContext(process, interruption.signal),
+    interrupt: () => interruption.abort(),
     stdout: () => String(stdout?.read() ?? ''),
     stderr: () => String(stderr?.read() ?? ''),
   }
@@ -44,6 +46,14 @@ it('messages are printed above the progress line of a terminal, which stays in o
   context.endProgress()
   context.printError('the end\n')
   expect([stderr(), stderr()]).toEqual(['\n', 'the end\n'])
+})
+
+it('an interrupted command prints no result, which could be its own interruption', async () => {
+  const { context, interrupt, stdout } = openOn({ isTTY: false })
+  interrupt()
+  await expect(context.print('1 problem\n')).rejects.toThrow()
+  await expect(context.printResult('1 problem\n')).rejects.toThrow()
+  expect(stdout()).toBe('')
 })
 
 it('a pipe gets no colours from anybody', async () => {

@@ -24,7 +24,6 @@ Each has a README in examples. KAFKA_BROKERS, PLANTS_TOPIC and PLANTS_TABLE name
 a running npm start, else localhost:19092, plants and plants.table.
 `
 const BUILD_TIMEOUT_MS = 300_000
-const DEFAULTS = { KAFKA_BROKERS: 'localhost:19092', PLANTS_TOPIC: 'plants', PLANTS_TABLE: 'plants.table' }
 
 type Program = { command: string; args: string[]; env?: NodeJS.ProcessEnv }
 
@@ -68,14 +67,16 @@ async function main([name, ...rest]: string[]): Promise<number> {
   return runForeground(command, [...args, ...rest], { cwd: process.env.INIT_CWD ?? root, env: environment(env) })
 }
 
-function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const run = readRun(localDirOf(env))
-  if (run === undefined || env.KAFKA_BROKERS) return { ...DEFAULTS, ...env }
-  const { KAFKA_BROKERS, KAFKA_SECURITY_PROTOCOL } = run.storeSettings.plantctl
-  if (KAFKA_SECURITY_PROTOCOL !== undefined)
+/** The settings of the topics to read: each is set, and the table is a name. */
+export function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const run = env.KAFKA_BROKERS ? undefined : readRun(localDirOf(env))
+  if (run?.storeSettings.plantctl.KAFKA_SECURITY_PROTOCOL !== undefined)
     throw new Failure('The running npm start has a Kafka with logins: set KAFKA_BROKERS and the settings of a login.')
-  const table = run.table === 'on' || run.table === 'off' ? `${run.topic}.table` : run.table
-  return { PLANTS_TOPIC: run.topic, PLANTS_TABLE: table, ...env, KAFKA_BROKERS }
+  const KAFKA_BROKERS = env.KAFKA_BROKERS || (run?.storeSettings.plantctl.KAFKA_BROKERS ?? 'localhost:19092')
+  const PLANTS_TOPIC = env.PLANTS_TOPIC || (run?.topic ?? 'plants')
+  const table = env.PLANTS_TABLE || (run?.table ?? 'on')
+  const PLANTS_TABLE = ['on', 'off'].includes(table) ? `${PLANTS_TOPIC}.table` : table
+  return { ...env, KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_TABLE }
 }
 
 /** The examples here use the source of the library. Elsewhere it is a package and needs no condition. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { environment } from '../examples/run.ts'
 import { root } from '../local/places.mjs'
 import { runCommand } from '../local/processes/command.ts'
 
@@ -12,4 +13,13 @@ it.each([
   const ended = await runCommand(process.execPath, [join(root, 'examples/run.ts'), name], { env, timeoutMs: 30_000 })
   const output = `The example ${name} needs ${missing}: see examples/${name}/README.md.\n`
   expect(ended).toMatchObject({ code: 1, output })
+})
+
+it.each([
+  [{}, 'plants.table'],
+  [{ PLANTS_TOPIC: 'trees' }, 'trees.table'],
+  [{ PLANTS_TOPIC: 'trees', PLANTS_TABLE: 'on' }, 'trees.table'],
+  [{ PLANTS_TOPIC: 'trees', PLANTS_TABLE: 'trees.table.2' }, 'trees.table.2'],
+])('with the settings %o, the examples read the table %s', (settings, table) => {
+  expect(environment({ KAFKA_BROKERS: 'kafka:9092', ...settings }).PLANTS_TABLE).toBe(table)
 })

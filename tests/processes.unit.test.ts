@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { describe } from '../local/processes/failure.mjs'
 import { type Exit, untilReady } from '../local/processes/process.ts'
 import { findProcesses, startOf } from '../local/processes/process-identity.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
@@ -50,4 +51,12 @@ it('a program is found by a whole argument', async () => {
   onTestFinished(() => started.forEach((child) => void child.kill()))
   await Promise.all(started.map((child) => once(child, 'spawn')))
   expect(findProcesses([program, '/nowhere'])).toEqual([started[0]?.pid])
+})
+
+it.each([
+  [{ code: 'ENOSPC', syscall: 'write' }, 'A file cannot be written: the disk is full: free space.'],
+  [{ code: 'EACCES', syscall: 'open', path: '/a/run.json' }, '/a/run.json: you may not use it: correct its owner.'],
+  [{ code: 'ENOTDIR', syscall: 'mkdir', path: '/a/file/b' }, '/a/file/b: a file is in the way: use another folder.'],
+])('an error of the file system is shown with its remedy: %o', (error, shown) => {
+  expect(describe(Object.assign(new Error('of the system'), error))).toBe(shown)
 })

@@ -11,16 +11,20 @@ const FILE_REMEDIES = new Map([
   ['ENOSPC', 'the disk is full: free space'],
   ['EDQUOT', 'your quota of the disk is used up: free space'],
   ['EROFS', 'the disk can only be read: use another folder'],
-  ['EACCES', 'you may not write there: correct its owner'],
-  ['EPERM', 'you may not write there: correct its owner'],
+  ['EACCES', 'you may not use it: correct its owner'],
+  ['EPERM', 'you may not use it: correct its owner'],
+  ['EEXIST', 'a file is in the way: use another folder'],
+  ['ENOTDIR', 'a file is in the way: use another folder'],
 ])
 
 /** @param {unknown} error */
 export function describe(error) {
   if (error instanceof Failure) return error.message
-  const { code = '', message, path } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
+  const { code = '', message, path, syscall } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
   if (String(code).startsWith('ERR_PARSE_ARGS')) return message
-  if (path !== undefined && FILE_REMEDIES.has(code)) return `${path}: ${FILE_REMEDIES.get(code)}.`
+  // A write names no path.
+  const what = path ?? (syscall === 'write' ? 'A file cannot be written' : undefined)
+  if (what !== undefined && FILE_REMEDIES.has(code)) return `${what}: ${FILE_REMEDIES.get(code)}.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { ensureJars } from '../local/stores/jars.ts'
+import { ensureKafka } from '../local/stores/jars.ts'
 import { defaultJavaArgs, startKafka } from '../local/stores/kafka.ts'
 import { startRedis } from '../local/stores/redis.ts'
 import { redisProcesses } from './support/redis-processes.ts'
@@ -23,8 +23,8 @@ it.skipIf(inject('storeSource') === 'docker')(
     const folder = temporaryFolder()
     const place = join(folder, 'Gärten İ 花園')
     mkdirSync(place)
-    const { kafkaClasspath } = await ensureJars({ redis: false })
-    symlinkSync(dirname(kafkaClasspath), join(place, 'jars'))
+    const { classpath } = await ensureKafka()
+    symlinkSync(dirname(classpath), join(place, 'jars'))
     onTestFinished(() => void vi.unstubAllEnvs())
     vi.stubEnv('JAVA_TOOL_OPTIONS', '-Duser.language=tr -Dfile.encoding=ISO-8859-9')
     vi.stubEnv('LC_ALL', 'C')
@@ -42,9 +42,9 @@ it.skipIf(inject('storeSource') === 'docker')(
 it.skipIf(inject('storeSource') === 'docker')('Kafka takes its classes from the archive beside its jars', async () => {
   const folder = temporaryFolder()
   const loaded = join(folder, 'classes')
-  const { kafkaClasspath, java } = await ensureJars({ redis: false })
+  const program = await ensureKafka()
   const kafka = await startKafka({
-    ...{ dir: folder, logFile: join(folder, 'kafka.log'), classpath: kafkaClasspath, java },
+    ...{ dir: folder, logFile: join(folder, 'kafka.log'), ...program },
     javaArgs: [...defaultJavaArgs, `-Xlog:class+load:file=${loaded}`],
   })
   await kafka.stop({ graceMs: 10_000 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { freePort } from '../../local/processes/port.ts'
-import { ensureJars } from '../../local/stores/jars.ts'
+import { ensureKafka } from '../../local/stores/jars.ts'
 import { answersKafka, singleNode, startNode } from '../../local/stores/kafka.ts'
 import { MECHANISM, scramOverTls, withPasswords } from '../../local/stores/kafka-cluster.ts'
 
@@ -13,13 +13,13 @@ const PASSWORD = 'a-password-for-benchmarks'
  * benchmark itself connects without encryption.
  */
 export async function startSecuredKafka(folder: string) {
-  const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })
+  const program = await ensureKafka()
   const dir = join(folder, 'secured-kafka')
   const { caFile, settings: scram } = scramOverTls(join(dir, 'certificates'), HOST, [HOST])
   const [plain, tls, controller] = [await freePort(), await freePort(), await freePort()]
   const listeners = `PLAINTEXT://${HOST}:${plain},SASL_SSL://${HOST}:${tls}`
   const { pid } = await startNode({
-    ...{ name: 'secured-kafka', dir, logFile: join(dir, 'kafka.log'), classpath, java },
+    ...{ name: 'secured-kafka', dir, logFile: join(dir, 'kafka.log'), ...program },
     formatArgs: withPasswords({ [USER]: PASSWORD }),
     settings: {
       ...{ ...singleNode, ...scram, 'node.id': 1, 'controller.quorum.voters': `1@${HOST}:${controller}` },

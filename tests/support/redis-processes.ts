@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
 import { livingProcesses, type RunningProcess } from '../../local/processes/process.ts'
 import { createAuthority, type Trusted } from '../../local/stores/certificates.ts'
-import { ensureJars } from '../../local/stores/jars.ts'
+import { ensureRedis } from '../../local/stores/jars.ts'
 import { startRedis } from '../../local/stores/redis.ts'
 import { openRedis } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -15,7 +15,7 @@ export type RedisProcess = RunningProcess & { port: number; url: string }
 
 /** What it takes to start servers of this test: a folder, the program, and how they end with the test. */
 export async function redisProcesses() {
-  const { redisServer } = await ensureJars({ kafka: false })
+  const redisServer = await ensureRedis()
   const dir = mkdtempSync(join(inject('testRun'), 'redis-'))
   onTestFinished(async () => {
     const started = livingProcesses().filter(({ logFile }) => logFile.startsWith(dir))

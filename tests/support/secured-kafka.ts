@@ -8,7 +8,7 @@ import { inject } from 'vitest'
 import { aclsOf, OPERATIONS } from '../../local/acls.ts'
 import { freePort } from '../../local/processes/port.ts'
 import { createAuthority } from '../../local/stores/certificates.ts'
-import { ensureJars } from '../../local/stores/jars.ts'
+import { ensureKafka } from '../../local/stores/jars.ts'
 import { answersKafka, defaultJavaArgs, newClusterId, startNode } from '../../local/stores/kafka.ts'
 import { clusterSettings } from '../../local/stores/kafka-cluster.ts'
 import { untilBrokersAreKnown } from './known-brokers.ts'
@@ -46,8 +46,7 @@ const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
  * a certificate.
  */
 export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}, ...options }: SecuredKafkaOptions) {
-  const { kafkaClasspath, java } = await ensureJars({ redis: false })
-  const { classpath = kafkaClasspath } = options
+  const { java, classpath } = { ...(await ensureKafka()), ...options }
   const dir = mkdtempSync(join(inject('testRun'), 'secured-kafka-'))
   const authority = createAuthority(dir)
   const otherAuthority = createAuthority(dir, 'other')

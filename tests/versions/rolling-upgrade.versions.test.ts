@@ -2,7 +2,7 @@ import { rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { ensureJars } from '../../local/stores/jars.ts'
+import { ensureKafka } from '../../local/stores/jars.ts'
 import { startSentinels } from '../../local/stores/redis-sentinels.ts'
 import { startPatientCreates } from '../support/endless-creates.ts'
 import { scrape, sumOf } from '../support/metrics-text.ts'
@@ -36,11 +36,11 @@ async function startUnderLoad(environment: Environment) {
 
 it('no create fails while Kafka 4.0 is upgraded, one broker after the other', async () => {
   const jars = join(temporaryFolder(), 'jars')
-  leadTo(dirname((await ensureJars({ redis: false, kafkaVersion: '4.0.2' })).kafkaClasspath), jars)
+  leadTo(dirname((await ensureKafka(undefined, '4.0.2')).classpath), jars)
   const kafka = await startSecuredKafka({ users: [], classpath: join(jars, '*') })
   onTestFinished(kafka.stop)
   const { store, apis, load, expectNoHarm } = await startUnderLoad({ kafkaBrokers: kafka.brokers })
-  leadTo(dirname((await ensureJars({ redis: false })).kafkaClasspath), jars)
+  leadTo(dirname((await ensureKafka()).classpath), jars)
   await kafka.restartOneByOne(async () => {
     await vi.waitFor(async () => {
       const { topics } = await withAdmin(store.kafka, (admin) => admin.fetchTopicMetadata({ topics: [store.topic] }))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, inject, it, onTestFinished, type TestContext, vi } from 'vitest'
-import { ensureJars } from '../../local/stores/jars.ts'
+import { ensureKafka } from '../../local/stores/jars.ts'
 import { createPlant, readPlant } from '../support/client.ts'
 import { consumeInto } from '../support/consumed-plants.ts'
 import { startPatientCreates } from '../support/endless-creates.ts'
@@ -32,9 +32,8 @@ const VERSIONS: [string, kafkaVersion: string | undefined, findRedis: typeof pac
 async function startStores({ skip }: TestContext, redisServer?: string, kafkaVersion?: string) {
   // A Kafka is tried with the usual Redis where the other one cannot be had.
   if (redisServer === undefined && kafkaVersion === undefined) return skip()
-  const { kafkaClasspath } = await ensureJars({ redis: false, ...(kafkaVersion && { kafkaVersion }) })
-  const programs = { kafkaClasspath, ...(redisServer && { redisServer }) }
-  const source = createProcessSource(inject('testRun'), { programs })
+  const kafka = await ensureKafka(undefined, kafkaVersion)
+  const source = createProcessSource(inject('testRun'), { kafka, redisServer })
   const stores = await Promise.all([source.startKafka(), source.startRedis()])
   onTestFinished(async () => {
     await Promise.all(stores.map((store) => store.stop()))

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../../local/processes/failure.mjs'
-import { ensureJars, type Programs } from '../../../local/stores/jars.ts'
+import { ensureKafka, ensureRedis, type KafkaProgram } from '../../../local/stores/jars.ts'
 import { startKafka } from '../../../local/stores/kafka.ts'
 import { startRedis } from '../../../local/stores/redis.ts'
 import { endProcesses } from '../test-run.ts'
@@ -21,12 +21,12 @@ export type ProcessSource = Pick<StoreSource, 'endAll'> & {
 }
 
 /**
- * Kafka and Redis as processes on this machine. `javaArgs` are for the JVM of Kafka, `programs` replace those that
- * `npm start` has.
+ * Kafka and Redis as processes on this machine. `javaArgs` are for the JVM of Kafka, `kafka` and `redisServer` replace
+ * the programs of `npm start`.
  */
 export function createProcessSource(
   run: string,
-  { javaArgs, programs = {} }: { javaArgs?: string[]; programs?: Partial<Programs> } = {},
+  { javaArgs, ...programs }: { javaArgs?: string[]; kafka?: KafkaProgram; redisServer?: string | undefined } = {},
 ): ProcessSource {
   function place(name: string) {
     const dir = mkdtempSync(join(run, `${name}-`))
@@ -35,8 +35,8 @@ export function createProcessSource(
 
   return {
     async startKafka() {
-      const { kafkaClasspath: classpath, java } = { ...(await ensureJars({ redis: false })), ...programs }
-      const options = { ...place('kafka'), classpath, java, ...(javaArgs && { javaArgs }) }
+      const program = programs.kafka ?? (await ensureKafka())
+      const options = { ...place('kafka'), ...program, ...(javaArgs && { javaArgs }) }
       let kafka = await startKafka(options)
       const resume = async () => {
         process.kill(-kafka.pid, 'SIGCONT')
@@ -63,7 +63,7 @@ export function createProcessSource(
     },
 
     async startRedis(settings = {}) {
-      const { redisServer } = { ...(await ensureJars({ kafka: false })), ...programs }
+      const redisServer = programs.redisServer ?? (await ensureRedis())
       const options = { ...place('redis'), redisServer, ...settings }
       let redis = await startRedis(options)
       const { url, port } = redis

@@ -52,8 +52,10 @@ export function createSimulatedFollower(
     const cursor = cursorOf(partition)
     const end = brokers.fetchedEnd(partition, random)
     if (end === undefined) return undefined
-    // Out of range: kafkajs starts again at the first offset.
-    if (cursor.next > end) cursor.next = FIRST
+    if (cursor.next > end) {
+      void partitionCursors.outOfRange(partition)
+      return undefined
+    }
     const stray = !isCalm && random.chance(0.05) ? (random.below(end + 1) as Offset) : undefined
     const delivery = log.fetch(partition, stray ?? cursor.next, 1 + random.below(MAX_RECORDS), end)
     const isDamaged = stray !== undefined && stray % DAMAGED_EVERY === 0
@@ -109,11 +111,10 @@ export function createSimulatedFollower(
   }
 }
 
-function undecodable({ requested, end }: Delivery): Delivery {
+function undecodable({ requested }: Delivery): Delivery {
   return {
     requested,
     last: requested,
-    end,
     records: [],
     undecodable: { offset: requested, codec: '', cause: undefined },
   }

@@ -327,10 +327,10 @@ export const INJECTED_BUGS: readonly InjectedBug[] = [
     'return offset < [-end-]{+Infinity+}\n',
   ]),
   bug('the leader is not asked whether the log ends before the checkpoint', POSITIONS, [
-    "if (decision.do === 'confirmEnd') return[- confirmEnd(partition, cursor)-]",
+    '[-await loadCheckpoints(new Map([[partition, cursor]])).catch(fail)-]',
   ]),
-  rare(38, 'a delivery that ends before the checkpoint halts its reader', POSITIONS, [
-    "if (decision.do === 'confirmEnd') return [-confirmEnd(partition, cursor)-]{+halt('the log ends', partition)+}",
+  rare(38, 'an offset that a broker does not have halts its reader', POSITIONS, [
+    "await [-loadCheckpoints(new Map([[partition, cursor]])).catch(fail)-]{+halt('the log ends', partition)+}",
   ]),
   rare(32, 'a log without a leader counts as empty', POSITIONS, [
     '[-end === undefined ? undefined : -]outOfBounds(load.value, end{+ ?? (0 as Offset)+})',

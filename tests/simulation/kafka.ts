@@ -51,7 +51,7 @@ export function createKafkaLog(partitions: number) {
       const taken = found.slice(0, maxRecords)
       const isAll = taken.length === found.length
       const last = (isAll ? end - 1 : (taken.at(-1) as LogRecord).offset) as Offset
-      return { requested, last, end, records: taken }
+      return { requested, last, records: taken }
     },
   }
 }

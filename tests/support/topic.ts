@@ -8,6 +8,7 @@ import {
   type TopicSettings,
 } from '@plant-store/shared/event-log/topic-configuration.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { LogPosition } from '@plant-store/shared/plant/position.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Kafka } from 'kafkajs'
 import { expect } from 'vitest'
@@ -65,6 +66,18 @@ export async function setTopicConfig({ kafka, topic }: TestTopic, config: Record
   await eventually(async () =>
     expect(Object.fromEntries((await readConfiguration(kafka, topic)) ?? [])).toEqual(config),
   )
+}
+
+/** Deletes the records of a partition before this position. */
+export async function deleteRecords(
+  { kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>,
+  { partition, offset }: LogPosition,
+): Promise<void> {
+  await withAdmin(kafka, async (admin) => {
+    // kafkajs needs the metadata to find the leader.
+    await admin.fetchTopicMetadata({ topics: [topic] })
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] })
+  })
 }
 
 /** Adds partitions to a topic. Resolves when the broker has them. */

@@ -9,6 +9,7 @@ import {
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
+import { deleteRecords } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
@@ -91,6 +92,24 @@ it('a follower halts when the log holds another event at the checkpoint', async 
       'delete the keys of this topic in Redis: they are rebuilt from the log',
   )
   expect(followed.delivered).toEqual([])
+})
+
+it('a follower halts when the records that it comes to are deleted', async () => {
+  const topic = await openTopic()
+  await topic.append(2)
+  const [called, deleted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const followed = followLog(topic, {
+    async onRecords(_partition, _records, next) {
+      called.resolve()
+      await deleted.promise
+      return next
+    },
+  })
+  await called.promise
+  await topic.append(10)
+  await deleteRecords(topic, { partition: P, offset: 12 as Offset })
+  deleted.resolve()
+  await vi.waitFor(() => expect(followed.halts).toMatchObject([{ fault: 'topic-truncated' }]), WAIT_MS)
 })
 
 it('the lag of a follower counts the records of all its partitions that are not applied yet', async () => {

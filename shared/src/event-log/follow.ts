@@ -139,20 +139,17 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   }
 
   function deliveryOf(batch: Batch, partition: Partition): Delivery<R> {
-    const end = offsetOf(batch.highWatermark)
-    updateEnd(partition, end)
+    updateEnd(partition, offsetOf(batch.highWatermark))
     const requested = offsetOf(batch.fetchedOffset)
     const undecodable = undecodableIn(batch.messages)
     if (undecodable !== undefined) {
-      // The offset may be damaged, too, and a broker that cannot read its log reports no end.
+      // The offset may be damaged, too.
       const offset = Math.max(requested, Number(undecodable.offset)) as Offset
-      const known = Math.max(end, after(requested)) as Offset
-      return { requested, last: requested, end: known, records: [], undecodable: { ...undecodable, offset } }
+      return { requested, last: requested, records: [], undecodable: { ...undecodable, offset } }
     }
     return {
       requested,
       last: offsetOf(batch.lastOffset()),
-      end,
       records: batch.messages.map((decoded) => {
         const { offset, key, value, headers = {}, timestamp } = decoded
         const record = { offset: offsetOf(offset), key, value, headers, timestampMs: Number(timestamp) }
@@ -228,6 +225,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     }) as ExtendedConsumer
     consumer.byTopicId(() => topicId)
     consumer.asMember(membership)
+    consumer.whenOutOfRange((partition) => void cursors.outOfRange(partition as Partition))
     throttling.watch(consumer)
     const { GROUP_JOIN, REBALANCING, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()

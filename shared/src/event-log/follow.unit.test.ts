@@ -14,7 +14,8 @@ it('a follower that joins again commits what it has committed before, because Ka
   const commitOffsets = vi.fn<(offsets: object[]) => Promise<void>>(async () => {})
   const nothing = () => {}
   const consumer = {
-    ...{ byTopicId: nothing, asMember: nothing, pause: nothing, resume: nothing, seek: nothing, commitOffsets },
+    ...{ byTopicId: nothing, asMember: nothing, whenOutOfRange: nothing, commitOffsets },
+    ...{ pause: nothing, resume: nothing, seek: nothing },
     ...{ connect: async () => {}, subscribe: async () => {}, disconnect: async () => {} },
     events: { GROUP_JOIN: 'join' },
     on: (event: string, listener: (event: typeof ASSIGNED) => void) => void listeners.set(event, listener),

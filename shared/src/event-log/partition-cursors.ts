@@ -67,7 +67,7 @@ const createCursor = (backOff: BackOff) => ({
 const RETRY = { firstMs: 250, longestMs: 5_000 }
 /** The wait of a delivery from before the first seek, so that it is not fetched again at once. */
 const NOT_LOADED_WAIT_MS = 250
-const CONFIRM_END_WAIT_MS = 250
+const OUT_OF_RANGE_WAIT_MS = 250
 
 export type PartitionCursorsOptions = {
   partitions: number
@@ -182,7 +182,6 @@ export function createPartitionCursors<R extends LogRecord>(
     const decision = decideDelivery(checkpoint, delivery)
     if (decision.do === 'halt') return halt(decision.reason, partition)
     if (decision.do === 'seek') return source.seek(partition, seekOffset(checkpoint))
-    if (decision.do === 'confirmEnd') return confirmEnd(partition, cursor)
     if (decision.do === 'wait') return waitFor(partition, cursor, decision.batch)
     // The record at the checkpoint may come alone before the batch is fetched again.
     if (decision.checkpoint.offset >= (cursor.undecodable ?? Number.POSITIVE_INFINITY)) cursor.undecodable = undefined
@@ -191,14 +190,6 @@ export function createPartitionCursors<R extends LogRecord>(
       resolveIfAllVerified()
     }
     await apply(partition, cursor, decision.records, checkpoint, decision.checkpoint)
-  }
-
-  /** Halts if the log ends before the checkpoint, and continues from the checkpoint otherwise. */
-  async function confirmEnd(partition: Partition, cursor: PartitionCursor): Promise<void> {
-    source.pause(partition)
-    // A replica that lags would be fetched from again at once.
-    await delay(time, CONFIRM_END_WAIT_MS, closing.signal)
-    await loadCheckpoints(new Map([[partition, cursor]]))
   }
 
   /** Another leader may have the batch undamaged. */
@@ -301,6 +292,16 @@ export function createPartitionCursors<R extends LogRecord>(
       const isAtItsEnd = delivery !== undefined && delivery.last === cursor.checkpoint?.offset
       if (rest !== undefined && isAtItsEnd && delivery?.records.length) skipTo(partition, cursor, await rest(partition))
       return delivery !== undefined && isCurrent(partition, cursor) ? cursor.checkpoint?.offset : undefined
+    },
+
+    /** A broker does not have the next offset. Halts if the log does not have it; else continues at the checkpoint. */
+    async outOfRange(partition: Partition): Promise<void> {
+      const cursor = cursors?.get(partition)
+      if (cursor?.checkpoint === undefined) return
+      source.pause(partition)
+      // One that lags would be fetched from again at once.
+      await delay(time, OUT_OF_RANGE_WAIT_MS, closing.signal)
+      await loadCheckpoints(new Map([[partition, cursor]])).catch(fail)
     },
 
     /** The assigned partitions and their checkpoints; undefined while none are assigned. */

@@ -5,10 +5,12 @@ import { quietLog } from '../../../tests/support/quiet-log.ts'
 import {
   appendTo,
   createTestTopic,
+  deleteRecords,
   setPartitions,
   setTopicConfig,
   type TestTopic,
 } from '../../../tests/support/topic.ts'
+import type { Offset } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { createKafka, withAdmin } from './connection.ts'
 import { checkTopic, createTopic, readEnds, TABLE } from './topic.ts'
@@ -85,12 +87,7 @@ describe('checking a topic', () => {
     const topic = await openTopic()
     const record = newEvent(1n, PARTITIONS)
     await appendTo(topic, [record, record])
-    await withAdmin(topic.kafka, async (admin) => {
-      // kafkajs needs the metadata to find the leader.
-      await admin.fetchTopicMetadata({ topics: [topic.topic] })
-      const partitions = [{ partition: record.partition, offset: '1' }]
-      await admin.deleteTopicRecords({ topic: topic.topic, partitions })
-    })
+    await deleteRecords(topic, { partition: record.partition, offset: 1 as Offset })
     const gone = `partition ${record.partition} of ${topic.topic} starts at offset 1: its first events are gone`
     const failure = { name: 'PreconditionError', fault: 'topic-truncated', message: expect.stringContaining(gone) }
     await expect(check(topic)).rejects.toMatchObject(failure)

@@ -5,7 +5,7 @@ import { isNotConnected } from './leaderless.ts'
 
 /** The member of a group that one consumer has been and the next one becomes. */
 export type Membership = { groupId?: string; memberId?: string | null }
-export type MemberCluster = { membership?: Membership }
+export type MemberCluster = { membership?: Membership; outOfRange?(partition: number): void }
 
 /** It has a topic and a partition if it is of one, and the address of a broker that could not be connected to. */
 type FetchError = Error & { topic?: string; partition?: number; broker?: string }
@@ -76,6 +76,9 @@ const RACK_AGAIN_AFTER_MS = 300_000
  * kafkajs stops the fetches from all brokers, and then the consumer, when one broker cannot be connected to. Here only
  * the fetches from that one wait. If none can be, a heartbeat fails. If it is a replica of the rack, which each leader
  * would name again, the leaders are read for a while.
+ *
+ * kafkajs commits -2 when a leader does not have the offset to fetch, so the position of the group is lost, and fetches
+ * from the first offset again and again where that is gone, too. Here the reader decides.
  */
 export function groupsWithLiveBrokers(
   Original: new (options: object) => ConsumerGroup,
@@ -189,7 +192,8 @@ export function groupsWithLiveBrokers(
         }
         return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
       }
-      if (error.name !== OUT_OF_RANGE || !wasOfReplica) await super.recoverFromFetch(error)
+      if (error.name !== OUT_OF_RANGE) await super.recoverFromFetch(error)
+      else if (!wasOfReplica) this.cluster.outOfRange?.(partition)
     }
 
     hasLeft(nodeId: string | number | null): boolean {

@@ -200,14 +200,14 @@ it.each([
   ],
   ['the partition no more', Object.assign(new Error('moved'), { type: 'NOT_LEADER_FOR_PARTITION' }), 1],
 ])('the leader is asked when the preferred replica has %s', async (_, error, joins) => {
-  const group = createGroup({ refreshMetadata: async () => {} })
-  const offsetManager = { setDefaultOffset: vi.fn() }
+  const outOfRange = vi.fn()
+  const group = createGroup({ refreshMetadata: async () => {}, outOfRange })
   const preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
   const joinAndSync = vi.fn(async () => {})
-  Object.assign(group, { offsetManager, preferredReadReplicasPerTopicPartition, joinAndSync })
+  Object.assign(group, { preferredReadReplicasPerTopicPartition, joinAndSync })
   await group.recoverFromFetch(error)
   expect(group.preferredReadReplicasPerTopicPartition).toEqual({})
-  expect(offsetManager.setDefaultOffset).not.toHaveBeenCalled()
+  expect(outOfRange).not.toHaveBeenCalled()
   expect(joinAndSync).toHaveBeenCalledTimes(joins)
 })
 
@@ -256,11 +256,11 @@ describe('a broker that cannot be connected to', () => {
   })
 })
 
-it('a reader whose offset the leader does not have moves to the start of the log', async () => {
-  const offsetManager = { setDefaultOffset: vi.fn() }
-  const group = Object.assign(createGroup({}), { offsetManager })
-  await group.recoverFromFetch(new KafkaJSOffsetOutOfRange(new Error(), { topic: 'plants', partition: 0 }))
-  expect(offsetManager.setDefaultOffset).toHaveBeenCalledWith({ topic: 'plants', partition: 0 })
+it('a reader is told that the leader does not have the offset of a partition', async () => {
+  const outOfRange = vi.fn()
+  const error = new KafkaJSOffsetOutOfRange(new Error(), { topic: 'plants', partition: 0 })
+  await createGroup({ outOfRange }).recoverFromFetch(error)
+  expect(outOfRange).toHaveBeenCalledWith(0)
 })
 
 describe('the errors of fetches', () => {

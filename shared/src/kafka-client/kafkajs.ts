@@ -150,19 +150,6 @@ function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueu
   }
 }
 
-type OffsetManager = { resolveOffset(next: { topic: string; partition: number; offset: string }): void }
-
-/**
- * After an out-of-range fetch, kafkajs commits -2 for the group: its position is lost, even if the log is restored
- * later. This only moves the consumer to the beginning of the log. The readers here detect another log themselves.
- */
-async function setDefaultOffset(
-  this: OffsetManager,
-  { topic, partition }: { topic: string; partition: number },
-): Promise<void> {
-  this.resolveOffset({ topic, partition, offset: '-1' })
-}
-
 export type ExtendedAdmin = Admin & {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
   fetchWrittenOffsets: Admin['fetchTopicOffsets']
@@ -221,6 +208,8 @@ export type ExtendedConsumer = Consumer & {
   byTopicId(topicIdOf: LookUpTopicId): void
   /** Before `run`. */
   asMember(membership: Membership): void
+  /** Calls back, at each fetch, for a partition whose leader does not have the offset to fetch: seek or pause it. */
+  whenOutOfRange(callBack: (partition: number) => void): void
 }
 /** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
@@ -239,6 +228,9 @@ function extendedConsumers(createConsumer: (parts: Parts) => Consumer) {
       },
       asMember(membership) {
         cluster.membership = membership
+      },
+      whenOutOfRange(callBack) {
+        cluster.outOfRange = callBack
       },
     }
   }
@@ -271,7 +263,6 @@ function load(): typeof import('kafkajs') {
   correct('src/protocol/requests/metadata/index.js', metadataWithTopicIds)
   replace('src/protocol/requests/produce/v3/request.js', produceByName)
   const produce = correct('src/protocol/requests/produce/index.js', produceByTopicId)
-  Object.assign(load('src/consumer/offsetManager/index.js').prototype, { setDefaultOffset })
   const errors = load('src/errors.js')
   correct('src/network/connection.js', (original) => boundedConnections(original, errors))
   correct('src/cluster/connectionPoolBuilder.js', (original) => boundedPools(original, errors))

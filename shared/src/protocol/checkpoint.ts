@@ -17,11 +17,10 @@ export const checkpointBefore = (offset: number): Checkpoint => ({ offset: (offs
 /** A batch of records that cannot be decoded; `offset` is its first one. */
 export type UndecodableBatch = { offset: Offset; codec: string; cause: unknown }
 
-/** The result of one fetch: the records from `requested` up to `last`; `end` is the next offset to be written. */
+/** The result of one fetch: the records from `requested` up to `last`. */
 export type Delivery<R extends LogRecord = LogRecord> = {
   requested: Offset
   last: Offset
-  end: Offset
   records: readonly R[]
   /** The batch at `requested`, in place of any records. */
   undecodable?: UndecodableBatch | undefined
@@ -30,7 +29,6 @@ export type Delivery<R extends LogRecord = LogRecord> = {
 export type DeliveryDecision<R extends LogRecord = LogRecord> =
   | { do: 'apply'; records: R[]; checkpoint: Checkpoint }
   | { do: 'seek' }
-  | { do: 'confirmEnd' }
   | { do: 'wait'; batch: UndecodableBatch }
   | { do: 'halt'; reason: string }
 
@@ -49,15 +47,12 @@ export function outOfBounds({ offset }: Checkpoint, end: Offset): string | undef
 /**
  * Compares a delivery with the reader's checkpoint. Offsets may jump inside a delivery (control records, aborted
  * transactions), but not between the checkpoint and the requested offset: a delivery that was requested further on
- * needs a seek. So does one that ends earlier: after an offset that a lagging replica does not have, kafkajs starts
- * from the beginning of the log. Records that the reader has passed are left out. A delivery that ends before the
- * checkpoint may come from a replica that lags behind its leader: only the leader can confirm that the log ends there.
+ * needs a seek. So does one that ends earlier. Records that the reader has passed are left out.
  */
 export function decideDelivery<R extends LogRecord>(
   checkpoint: Checkpoint,
   delivery: Delivery<R>,
 ): DeliveryDecision<R> {
-  if (outOfBounds(checkpoint, delivery.end) !== undefined) return { do: 'confirmEnd' }
   if (delivery.requested > after(checkpoint.offset)) return { do: 'seek' }
   if (delivery.undecodable !== undefined) return { do: 'wait', batch: delivery.undecodable }
   if (delivery.last < checkpoint.offset) return { do: 'seek' }

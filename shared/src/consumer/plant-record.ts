@@ -16,7 +16,10 @@ export type PlantCreated = Plant & {
   /** Any int64, exact. */
   id: PlantId
   eventId: EventId
-  /** The timestamp of the record. For people: clocks differ, and the order of the log is the order of offsets. */
+  /**
+   * The timestamp of the record, or the nearest time that a Date can have. For people: clocks differ, and the order of
+   * the log is the order of offsets.
+   */
   time: Date
   partition: Partition
   offset: Offset
@@ -53,12 +56,15 @@ export function plantRecordReader(partitions: number) {
   })
 }
 
+/** Of a Date, in both directions. Kafka accepts any int64 as a timestamp. */
+const MAX_DATE_MS = 8.64e15
+
 /** The event of a claim; undefined when its plant cannot be read. */
 export function eventOf({ claim, stored }: PlantRecord, partition: Partition): PlantCreated | undefined {
   if (claim?.plant === undefined) return undefined
   const { id, eventId, offset, plant } = claim
   const traceparent = traceparentIn(stored)
-  const time = new Date(stored.timestampMs)
+  const time = new Date(Math.min(MAX_DATE_MS, Math.max(-MAX_DATE_MS, stored.timestampMs)))
   return { id, ...plant, eventId, time, partition, offset, ...(traceparent !== undefined && { traceparent }) }
 }
 

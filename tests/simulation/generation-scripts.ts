@@ -9,37 +9,30 @@ import type {
   SwitchCall,
   SwitchResult,
 } from '@plant-store/shared/read-model/generations.ts'
-import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import { emptyGeneration, type Generation, type PartitionKeys, type Refusal, wholeGeneration } from './redis-scripts.ts'
+import { type GenerationState, refuse } from '@plant-store/shared/read-model/state.ts'
+import { emptyGeneration, FOLD_VERSION, type Generation, type PartitionKeys, wholeGeneration } from './redis-scripts.ts'
 
 // A model of the rebuild scripts of the read model (begin.lua, mark.lua, state.lua, span.lua, switch.lua, drop.lua) on
 // one partition; see redis-scripts.ts.
 
-export type BeginCall = { freshName: string; foldVersion: number; partitions: number }
-
-export type BeginOutcome = StartResult | Refusal
-
-export type SwitchOutcome = SwitchResult | Refusal
-
 const NO_EXPIRY = -1
 const NO_KEY = -2
-const ABSENT = emptyGeneration(0, 0)
+const ABSENT = { ...emptyGeneration(0), fold: 0 }
 
 /** begin.lua: does not resume a generation of an older fold version or another partition count. */
-export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome {
-  const { freshName, foldVersion, partitions } = call
+export function beginScript(keys: PartitionKeys, freshName: string, partitions: number): StartResult {
   const live = keys.generations.get(keys.live)
   const begun = wholeGeneration(keys, keys.filling)
   for (const generation of [live, begun]) {
-    if (generation !== undefined && generation.fold > foldVersion) return { is: 'FOLD', found: generation.fold }
+    if (generation !== undefined && generation.fold > FOLD_VERSION) refuse('FOLD', String(generation.fold))
   }
-  if (live !== undefined && live.partitions !== partitions) return { is: 'PARTITIONS', found: live.partitions }
-  const fits = begun?.fold === foldVersion && begun.partitions === partitions
+  if (live !== undefined && live.partitions !== partitions) refuse('PARTITIONS', String(live.partitions), partitions)
+  const fits = begun?.fold === FOLD_VERSION && begun.partitions === partitions
   if (begun !== undefined && fits && keys.filling !== keys.live) {
     return { is: 'resumed', generation: keys.filling, checkpoint: begun.checkpoint }
   }
   if (keys.generations.has(freshName)) return { is: 'nameTaken' }
-  keys.generations.set(freshName, emptyGeneration(foldVersion, partitions))
+  keys.generations.set(freshName, emptyGeneration(partitions))
   keys.filling = freshName
   return { is: 'started', generation: freshName, checkpoint: BEFORE_LOG }
 }
@@ -107,7 +100,7 @@ export function spanScript(keys: PartitionKeys, name: string, from: number, coun
 }
 
 /** switch.lua: all refusals come before the first change. */
-export function switchScript(keys: PartitionKeys, call: SwitchCall, foldVersion: number): SwitchOutcome {
+export function switchScript(keys: PartitionKeys, call: SwitchCall): SwitchResult {
   const { generation: name, mark, expectedLive, verified } = call
   const generation = wholeGeneration(keys, name)
   if (generation === undefined) return { is: 'gone' }
@@ -119,8 +112,8 @@ export function switchScript(keys: PartitionKeys, call: SwitchCall, foldVersion:
   const old = keys.generations.get(live)
   const toReach = old === undefined ? (-1 as Offset) : old.checkpoint.offset
   if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }
-  for (const fold of [generation.fold, old === undefined ? foldVersion : old.fold]) {
-    if (fold > foldVersion) return { is: 'FOLD', found: fold }
+  for (const { fold } of [generation, old ?? generation]) {
+    if (fold > FOLD_VERSION) refuse('FOLD', String(fold))
   }
   keys.live = name
   if (keys.filling === name) keys.filling = ''

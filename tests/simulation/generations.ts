@@ -4,7 +4,6 @@ import type { RebuildOptions } from '../../plantctl/src/rebuild/rebuild-options.
 import type { SimulatedProcess } from './clock.ts'
 import { beginScript, dropScript, markScript, spanScript, stateScript, switchScript } from './generation-scripts.ts'
 import type { ProcessContext } from './process-context.ts'
-import { FOLD_VERSION, unlessRefused } from './redis.ts'
 import { applyScript, type Generation, type PartitionKeys } from './redis-scripts.ts'
 
 /** Small, so that a failover can come between two batches. */
@@ -42,24 +41,18 @@ export function connectGenerations(
   }
 
   return {
-    async startFilling(partition, freshName) {
-      const started = await callScript(`begin of ${partition}`, () => {
+    startFilling: (partition, freshName) =>
+      callScript(`begin of ${partition}`, () => {
         const keys = keysOf(partition)
-        const call = { freshName, foldVersion: FOLD_VERSION, partitions: partitions() }
-        return rules.watch(keys, () => beginScript(keys, call))
-      })
-      return unlessRefused(started)
-    },
+        return rules.watch(keys, () => beginScript(keys, freshName, partitions()))
+      }),
 
-    async fill(partition, generation, expected, next, records) {
-      const filled = await callScript(`fill of ${generation} from ${expected.offset + 1} to ${next.offset}`, () => {
+    fill: (partition, generation, expected, next, records) =>
+      callScript(`fill of ${generation} from ${expected.offset + 1} to ${next.offset}`, () => {
         const keys = keysOf(partition)
-        const call = { generation, expected, next, records, freshGeneration: '' }
-        const scope = { foldVersion: FOLD_VERSION, partitions: partitions() }
-        return rules.watch(keys, () => applyScript(keys, { ...call, ...scope }))
-      })
-      return unlessRefused(filled)
-    },
+        const call = { generation, expected, next, records, freshGeneration: '', partitions: partitions() }
+        return rules.watch(keys, () => applyScript(keys, call))
+      }),
 
     mark: (partition, generation, mark) =>
       callScript(`mark ${mark} of ${generation}`, () => {
@@ -72,15 +65,13 @@ export function connectGenerations(
     state: (partition, generation) =>
       callScript(`state of ${partition} ${generation}`, () => stateScript(keysOf(partition), generation ?? '')),
 
-    async switchTo(partition, call) {
-      const switched = await callScript(`switch of ${partition} to ${call.generation}`, () => {
+    switchTo: (partition, call) =>
+      callScript(`switch of ${partition} to ${call.generation}`, () => {
         const keys = keysOf(partition)
-        const result = rules.switchTo(keys, call, () => switchScript(keys, call, FOLD_VERSION))
+        const result = rules.switchTo(keys, call, () => switchScript(keys, call))
         onApplied()
         return result
-      })
-      return unlessRefused(switched)
-    },
+      }),
 
     drop: (partition, generation, options) =>
       callScript(`drop of ${generation}`, () => {

@@ -16,7 +16,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
   ]),
   rare(72, 'a dropped generation is recreated', FIRST_WINS_IN_REDIS, [
     "[-if (call.generation !== '') return GONE\n-]",
-    "generation = {+call.generation === '' ? +}beginLive(keys, call){+ : emptyGeneration(foldVersion, partitions)\n    if (call.generation !== '') keys.generations.set(call.generation, generation)+}",
+    "generation = {+call.generation === '' ? +}beginLive(keys, call.freshGeneration, partitions){+ : emptyGeneration(partitions)\n    if (call.generation !== '') keys.generations.set(call.generation, generation)+}",
   ]),
   bug('a generation is verified before its mark', FINISH, [
     "[-const marked = await generations.mark(partition, generation, mark)\n      if (marked.is !== 'marked') return undefined\n-]",
@@ -34,13 +34,13 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     "[-if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }\n-]",
   ]),
   rare(33, 'the switch replaces a newer fold version', GENERATIONS_IN_REDIS, [
-    "[-if (fold > foldVersion) return { is: 'FOLD', found: fold }\n-]",
+    "[-if (fold > FOLD_VERSION) refuse('FOLD', String(fold))\n-]",
   ]),
   rare(160, 'a rebuild starts beside a newer fold version', GENERATIONS_IN_REDIS, [
-    'if (generation !== undefined && generation.fold [-> foldVersion-]{+=== Infinity+})',
+    'if (generation !== undefined && generation.fold [-> FOLD_VERSION-]{+=== Infinity+})',
   ]),
   rare(61, 'a rebuild resumes the generation of an older fold version', GENERATIONS_IN_REDIS, [
-    'begun?.[-fold === foldVersion && begun.-]partitions',
+    'begun?.[-fold === FOLD_VERSION && begun.-]partitions',
   ]),
   bug('a live generation is dropped', GENERATIONS_IN_REDIS, [
     "[-if (keys.live === name) return { is: 'live' }\n  -]if (keys.filling",
@@ -49,7 +49,7 @@ export const REBUILD_BUGS: readonly InjectedBug[] = [
     "const result = [-await generations.drop(partition, generation)-]{+{ is: 'filling' }+}",
   ]),
   bug('a projector applies to a generation that is no longer live', IN_REDIS, [
-    "applyScript(keys, { ...call, generation: [-''-]{+(seen[partition] ||= keys.live)+},",
+    "applyScript(keys, { generation: [-''-]{+(seen[partition] ||= keys.live)+},",
     '  {+const seen: string[] = []\n  +}const keysOf = ',
   ]),
   bug('a look-up reads a generation that is no longer live', IN_REDIS, [

@@ -1,23 +1,14 @@
 import { decodeEntry } from '@plant-store/shared/plant/entry.ts'
 import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
-import { type ApplyCall, applyArguments, applyResult } from '@plant-store/shared/read-model/apply.ts'
-import { createGenerations, type SwitchCall, switchResult } from '@plant-store/shared/read-model/generations.ts'
-import { createLookUp } from '@plant-store/shared/read-model/look-up.ts'
-import { listedSpan } from '@plant-store/shared/read-model/read-model.ts'
-import { storedCheckpoint } from '@plant-store/shared/read-model/state.ts'
 import type { Redis } from 'ioredis'
 import { pointerOf } from '../support/stored-partition.ts'
-import { type BeginCall, type BeginOutcome, type SwitchOutcome, textsOf } from './generation-scripts.ts'
-import type { ApplyOutcome, PartitionKeys, Refusal, StoredMeta } from './redis-scripts.ts'
+import { textsOf } from './generation-scripts.ts'
+import type { PartitionKeys } from './redis-scripts.ts'
 
-/** One partition in a real Redis: the product's scripts, and direct access to damage and read its keys. */
+/** Direct access to the keys of one partition in a real Redis, to damage and read them. */
 export function openRealPartition(redis: Redis, topic: string, partition: Partition) {
   const pointer = pointerOf(topic, partition)
-  // Its number of partitions, an argument of some scripts, is not used here.
-  const { mark, state, span, drop } = createGenerations(redis, { topic, partitions: 0 })
-  const { lookUp } = createLookUp(redis, { topic, partitions: partition + 1 })
   const prefix = pointer.slice(0, -'live'.length)
   const keys = () => redis.keys(`${prefix}*`)
   const remove = async (names: string[]) => {
@@ -25,56 +16,13 @@ export function openRealPartition(redis: Redis, topic: string, partition: Partit
   }
 
   return {
-    mark: (generation: string, text: string) => mark(partition, generation, text),
-    state: (generation: string) => state(partition, generation),
-    span: (generation: string, from: number, count: number) => span(partition, generation, from, count),
-    drop: (generation: string, abandon: boolean) => drop(partition, generation, { abandon }),
-    lookUp: async (ids: readonly PlantId[]) => (await lookUp([{ partition, ids }]))[0],
-
-    async apply(call: ApplyCall): Promise<ApplyOutcome> {
-      const reply = await redis.plantsApply(pointer, ...applyArguments(call))
-      return refusalIn(reply) ?? applyResult(reply, call.partitions)
-    },
-
-    async begin({ freshName, foldVersion, partitions }: BeginCall): Promise<BeginOutcome> {
-      const reply = await redis.plantsBegin(pointer, freshName, foldVersion, partitions)
-      const [outcome, generation = '', offset, event] = reply
-      const refusal = refusalIn(reply)
-      if (refusal !== undefined) return refusal
-      if (outcome === 'TAKEN') return { is: 'nameTaken' }
-      const is = outcome === 'BEGUN' ? 'started' : outcome === 'RESUMED' ? 'resumed' : fail(String(outcome))
-      return { is, generation, checkpoint: storedCheckpoint(offset, event) }
-    },
-
-    async switchTo(call: SwitchCall, foldVersion: number): Promise<SwitchOutcome> {
-      const { generation, mark, expectedLive, verified } = call
-      const reply = await redis.plantsSwitch(pointer, generation, mark, expectedLive, verified, foldVersion)
-      return refusalIn(reply) ?? switchResult(reply)
-    },
-
-    async list({ from, count }: Span): Promise<ListedSpan> {
-      return listedSpan(await redis.plantsListBuffer(pointer, from, count))
-    },
-
-    async readCheckpoint(): Promise<StoredMeta> {
-      const [offset, event, partitions, fold, plants, voids, parked, generation] = await redis.plantsCheckpoint(pointer)
-      return {
-        checkpoint: storedCheckpoint(offset, event),
-        partitions: partitions ? Number(partitions) : undefined,
-        fold: fold ? Number(fold) : undefined,
-        plants: Number(plants),
-        voids: Number(voids),
-        parked: Number(parked),
-        generation: String(generation),
-      }
-    },
-
     losePointer: () => remove([pointer]),
     loseGeneration: (generation: string) =>
       remove(['meta', 'plants', 'order', 'parked'].map((key) => `${prefix}${generation}:${key}`)),
     loseEverything: async () => remove(await keys()),
     loseKey: (generation: string, key: string) => remove([`${prefix}${generation}:${key}`]),
     point: (generation: string) => redis.set(pointer, generation),
+    setFold: (generation: string, version: number) => redis.hset(`${prefix}${generation}:meta`, 'fold', version),
 
     /** Returns a function that restores all keys to their present values. */
     async takeSnapshot(): Promise<() => Promise<void>> {
@@ -94,22 +42,13 @@ export function openRealPartition(redis: Redis, topic: string, partition: Partit
   }
 }
 
-function fail(what: string): never {
-  throw new Error(`the scripts do not say such a thing: ${what}`)
-}
-
-/** The product throws an error without the number. */
-const refusalIn = ([outcome, found]: readonly string[]): Refusal | undefined =>
-  outcome === 'FOLD' || outcome === 'PARTITIONS' ? { is: outcome, found: Number(found) } : undefined
-
 async function contentOf(redis: Redis, key: string): Promise<unknown> {
   if (key.endsWith(':live') || key.endsWith(':filling')) return redis.get(key)
   if (key.endsWith(':meta')) return redis.hgetall(key)
   if (key.endsWith(':order')) return redis.lrange(key, 0, -1)
   if (key.endsWith(':parked')) return redis.hgetall(key)
-  if (!key.endsWith(':plants')) fail(key)
   const entries = Object.entries(await redis.hgetallBuffer(key))
-  return Object.fromEntries(entries.map(([id, bytes]) => [id, decodeEntry(parsePlantId(id) ?? fail(id), bytes)]))
+  return Object.fromEntries(entries.map(([id, bytes]) => [id, decodeEntry(parsePlantId(id) as PlantId, bytes)]))
 }
 
 /**

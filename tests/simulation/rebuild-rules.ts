@@ -1,11 +1,9 @@
 import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { SwitchCall } from '@plant-store/shared/read-model/generations.ts'
 import type { SimulatedProcess } from './clock.ts'
-import type { Generation, PartitionKeys } from './redis-scripts.ts'
+import { FOLD_VERSION, type Generation, type PartitionKeys } from './redis-scripts.ts'
 
 export type RebuildRules = ReturnType<typeof createRebuildRules>
-
-const FOLD_VERSION = 1
 
 /**
  * Guarantees of each script call of a rebuild, checked with the keys before and after it, independently of the product.

@@ -2,7 +2,7 @@ import type { PartitionResult } from '@plant-store/plantctl/src/rebuild/finish.t
 import { rebuildPartitions } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
-import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import { BEFORE_LOG, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
@@ -11,7 +11,7 @@ import { connectGenerations } from './generations.ts'
 import type { ProcessContext } from './process-context.ts'
 import type { Random } from './random.ts'
 import { eventIdOf } from './records.ts'
-import { applyScript, type Generation, type PartitionKeys, type RedisServer } from './redis-scripts.ts'
+import { applyScript, type Generation, type PartitionKeys, type RedisServer, wholeGeneration } from './redis-scripts.ts'
 
 const MAX_RECORDS_PER_APPLY = 2
 /** Small, so that a failover can come between two spans, or two readings. */
@@ -161,16 +161,20 @@ export function createRebuilds(context: ProcessContext) {
       if (running().length > 0) return
       const partition = random.pick(allPartitions(server.partitions.length)) as Partition
       const keys = server.partitions[partition] as PartitionKeys
-      const freshName = freshGeneration()
-      const scope = { foldVersion: OLDER_FOLD, partitions: server.partitions.length }
-      const started = beginScript(keys, { ...scope, freshName })
       const [first] = log.records(partition)
-      if (started.is !== 'started' || first === undefined) return
+      const generation = freshGeneration()
+      // It refuses to work beside a generation of a newer release.
+      if ([keys.live, keys.filling].some((name) => wholeGeneration(keys, name) !== undefined)) return
+      const { length: partitions } = server.partitions
+      beginScript(keys, generation, partitions)
+      if (first !== undefined) {
+        const records: LogRecord[] = [{ offset: first.offset, parked: 1 }]
+        const call = { generation, freshGeneration: '', expected: BEFORE_LOG, records, partitions }
+        applyScript(keys, { ...call, next: checkpointAt(first.offset, records) })
+      }
+      Object.assign(keys.generations.get(generation) as Generation, { fold: OLDER_FOLD })
       rules.noteNames(keys)
-      const records: LogRecord[] = [{ offset: first.offset, parked: 1 }]
-      const call = { generation: freshName, freshGeneration: '', expected: started.checkpoint, records }
-      applyScript(keys, { ...scope, ...call, next: checkpointAt(first.offset, records) })
-      trace(() => `an older release leaves generation ${freshName}`)
+      trace(() => `an older release leaves generation ${generation}`)
     },
   }
 }

@@ -5,11 +5,12 @@ import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkp
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import type { ApplyCall, ApplyResult } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
+import { refuse } from '@plant-store/shared/read-model/state.ts'
 
 // A model of the serving scripts of the read model (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition:
 // plain functions over plain data. generation-scripts.ts models the scripts of a rebuild. A test compares the model
-// with the real scripts on a real Redis, call by call and key by key. The model shares no code with the product: it has
-// its own first-wins rule, so that the simulation can verify the product's.
+// with the real scripts on a real Redis, call by call and key by key. The model decides without the product's code: it
+// has its own first-wins rule, so that the simulation can verify the product's. Only its errors are the product's.
 
 /**
  * All keys of one generation. The writes of a script are replicated as one transaction, and a drop is one UNLINK. So
@@ -38,13 +39,10 @@ export type PartitionKeys = {
   generations: Map<string, Generation>
 }
 
-/** A newer fold version or another number of partitions than the call has. The product throws it as an error. */
-export type Refusal = { is: 'FOLD' | 'PARTITIONS'; found: number }
+/** The fold version of every call. */
+export const FOLD_VERSION = 1
 
-export type ApplyOutcome = ApplyResult | { is: 'gone' } | Refusal
-
-/** The result of checkpoint.lua; `partitions` and `fold` are undefined without a generation. */
-export type StoredMeta = PartitionMeta & { partitions: number | undefined; fold: number | undefined }
+type ApplyOutcome = ApplyResult | { is: 'gone' }
 
 const APPLIED: ApplyOutcome = Object.freeze({ is: 'applied' })
 const GONE: ApplyOutcome = Object.freeze({ is: 'gone' })
@@ -54,10 +52,10 @@ export function emptyKeys(): PartitionKeys {
   return { live: '', filling: '', generations: new Map() }
 }
 
-export function emptyGeneration(fold: number, partitions: number): Generation {
+export function emptyGeneration(partitions: number): Generation {
   return {
     checkpoint: BEFORE_LOG,
-    fold,
+    fold: FOLD_VERSION,
     partitions,
     plants: new Map(),
     order: [],
@@ -102,23 +100,23 @@ export function wholeGeneration({ generations }: PartitionKeys, name: string): G
 }
 
 /** apply.lua: all refusals come before the first change. */
-export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome {
-  const { foldVersion, partitions, expected, next } = call
+export function applyScript(keys: PartitionKeys, call: Omit<ApplyCall, 'foldVersion'>): ApplyOutcome {
+  const { partitions, expected, next } = call
   let generation = wholeGeneration(keys, call.generation || keys.live)
   if (generation === undefined) {
     if (call.generation !== '') return GONE
-    // A new generation gets the caller's fold version and partition count.
+    // A new generation gets the caller's partition count.
     if (expected.offset !== BEFORE_FIRST) return STALE_AT_START
-    generation = beginLive(keys, call)
+    generation = beginLive(keys, call.freshGeneration, partitions)
   } else {
-    if (generation.fold > foldVersion) return { is: 'FOLD', found: generation.fold }
-    if (generation.partitions !== partitions) return { is: 'PARTITIONS', found: generation.partitions }
+    if (generation.fold > FOLD_VERSION) refuse('FOLD', String(generation.fold))
+    if (generation.partitions !== partitions) refuse('PARTITIONS', String(generation.partitions), partitions)
     if (generation.checkpoint.offset !== expected.offset) {
       return { is: 'stale', checkpoint: generation.checkpoint }
     }
   }
   generation.checkpoint = next
-  generation.fold = foldVersion
+  generation.fold = FOLD_VERSION
   generation.partitions = partitions
   for (const record of call.records) take(generation, record)
   return APPLIED
@@ -128,10 +126,10 @@ export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome 
  * Creates a generation and points to it. Like Redis, a name that was used before (against the contract) brings its
  * old keys back.
  */
-function beginLive(keys: PartitionKeys, { freshGeneration, foldVersion, partitions }: ApplyCall): Generation {
+function beginLive(keys: PartitionKeys, freshGeneration: string, partitions: number): Generation {
   let generation = keys.generations.get(freshGeneration)
   if (generation === undefined) {
-    generation = emptyGeneration(foldVersion, partitions)
+    generation = emptyGeneration(partitions)
     keys.generations.set(freshGeneration, generation)
   }
   keys.live = freshGeneration
@@ -173,15 +171,11 @@ export function listScript(keys: PartitionKeys, { from, count }: Span): ListedSp
 }
 
 /** checkpoint.lua: `generation` is the name in the pointer, even if that generation is gone; '' without a pointer. */
-export function checkpointScript(keys: PartitionKeys): StoredMeta {
+export function checkpointScript(keys: PartitionKeys, partitions: number): PartitionMeta {
   const generation = wholeGeneration(keys, keys.live)
-  return {
-    checkpoint: generation === undefined ? BEFORE_LOG : generation.checkpoint,
-    partitions: generation?.partitions,
-    fold: generation?.fold,
-    plants: generation === undefined ? 0 : generation.plantCount,
-    voids: generation === undefined ? 0 : generation.voids,
-    parked: generation === undefined ? 0 : generation.parkedCount,
-    generation: keys.live,
-  }
+  if (generation === undefined) return { checkpoint: BEFORE_LOG, plants: 0, voids: 0, parked: 0, generation: keys.live }
+  const { fold, partitions: found, checkpoint, plantCount, voids, parkedCount } = generation
+  if (found !== partitions) refuse('PARTITIONS', String(found), partitions)
+  if (fold > FOLD_VERSION) refuse('FOLD', String(fold))
+  return { checkpoint, plants: plantCount, voids, parked: parkedCount, generation: keys.live }
 }

@@ -3,29 +3,12 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { ListedSpan } from '@plant-store/shared/protocol/list.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { refuse } from '@plant-store/shared/read-model/state.ts'
 import type { SimulatedProcess } from './clock.ts'
 import type { ProcessContext } from './process-context.ts'
-import {
-  applyScript,
-  checkpointScript,
-  listScript,
-  lookUpScript,
-  type PartitionKeys,
-  type Refusal,
-} from './redis-scripts.ts'
-
-export const FOLD_VERSION = 1
+import { applyScript, checkpointScript, listScript, lookUpScript, type PartitionKeys } from './redis-scripts.ts'
 
 export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'lookUpEach' | 'listEach' | 'meta' | 'apply'>
-
-const newerFold = () => new PreconditionError('folded by a newer release')
-
-/** Throws as the product does for a refusal. */
-export function unlessRefused<T extends { is: string }>(outcome: T | Refusal): T {
-  if (!('found' in outcome)) return outcome
-  throw outcome.is === 'FOLD' ? newerFold() : new PreconditionError('folded from a topic of another size')
-}
 
 /** The read model for one process: each script call goes over the network to the server it is connected to. */
 export function connectReadModel(
@@ -66,29 +49,20 @@ export function connectReadModel(
     },
 
     async meta(partition) {
-      const [meta] = await network.call(process, `reading of checkpoint ${partition}`, [
-        () => checkpointScript(keysOf(partition)),
-      ])
-      if ((meta.fold ?? FOLD_VERSION) > FOLD_VERSION) throw newerFold()
-      return meta
+      const read = () => checkpointScript(keysOf(partition), process.redis.partitions.length)
+      return (await network.call(process, `reading of checkpoint ${partition}`, [read]))[0]
     },
 
     async apply(partition, expected, next, records, freshGeneration) {
       const what = `apply of ${partition}-${expected.offset + 1}..${next.offset}`
-      const [outcome] = await network.call(process, what, [
-        () => {
-          const { partitions } = process.redis
-          const call = { expected, next, records, freshGeneration, partitions: partitions.length }
-          const keys = keysOf(partition)
-          const applied = applyScript(keys, { ...call, generation: '', foldVersion: FOLD_VERSION })
-          rules.noteNames(keys)
-          onApplied()
-          return applied
-        },
-      ])
-      const result = unlessRefused(outcome)
-      if (result.is === 'gone') throw new Error('the live generation is gone')
-      return result
+      const apply = () => {
+        const [keys, { length: partitions }] = [keysOf(partition), process.redis.partitions]
+        const applied = applyScript(keys, { generation: '', expected, next, records, freshGeneration, partitions })
+        rules.noteNames(keys)
+        onApplied()
+        return applied.is === 'gone' ? refuse('GONE') : applied
+      }
+      return (await network.call(process, what, [apply]))[0]
     },
   }
 }

@@ -28,12 +28,12 @@ import { createRebuilds } from './rebuilds.ts'
 import { eventIdOf, foreignRecord, meaningOf } from './records.ts'
 import {
   applyScript,
-  checkpointScript,
   copyServer,
   emptyKeys,
   emptyServer,
   type PartitionKeys,
   type RedisServer,
+  wholeGeneration,
 } from './redis-scripts.ts'
 import { createTable } from './table.ts'
 
@@ -275,7 +275,7 @@ export function createWorld(
     },
 
     reachedBy: ({ partitions }: RedisServer, partition: Partition): Offset =>
-      checkpointScript(partitions[partition] as PartitionKeys).checkpoint.offset,
+      reachedIn(partitions[partition] as PartitionKeys),
 
     /** True if the partition of an id has a live generation. */
     isFolded: (id: PlantId): boolean =>
@@ -306,7 +306,6 @@ function foldOf(log: Log): RedisServer {
     applyScript(server.partitions[partition] as PartitionKeys, {
       generation: '',
       freshGeneration: 'other',
-      foldVersion: 1,
       partitions: PARTITIONS,
       expected: BEFORE_LOG,
       next,
@@ -316,6 +315,6 @@ function foldOf(log: Log): RedisServer {
   return server
 }
 
-function checkpoints({ partitions }: RedisServer): string {
-  return partitions.map((keys) => checkpointScript(keys).checkpoint.offset).join('/')
-}
+const reachedIn = (keys: PartitionKeys): Offset => wholeGeneration(keys, keys.live)?.checkpoint.offset ?? BEFORE_FIRST
+
+const checkpoints = ({ partitions }: RedisServer): string => partitions.map(reachedIn).join('/')

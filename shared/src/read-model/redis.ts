@@ -46,7 +46,7 @@ const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf
 /** A script in this folder. Its only key is the live pointer of a partition. */
 const script = (name: string) => ({ lua: read('meta.lua') + read(name), numberOfKeys: 1 })
 
-export const SCRIPTS = {
+const SCRIPTS = {
   plantsLookUp: script('look-up.lua'),
   plantsCheckpoint: script('checkpoint.lua'),
   plantsApply: script('apply.lua'),

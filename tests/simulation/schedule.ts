@@ -1,29 +1,17 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { SimulatedApi } from './api.ts'
-import type { Workload } from './clients.ts'
 import { createRandom, pick, pickByWeight, type Random } from './random.ts'
-import type { World } from './world.ts'
+import type { World, WorldOptions } from './world.ts'
 
 /** A schedule of events. Each step follows from a separate number, so that steps can be removed. */
-export type Schedule = {
+export type Schedule = WorldOptions & {
   calm: number
-  workload: Workload
-  /** Window sizes of apis, in bytes per partition: 100 have room for no plant, 190 for one, 380 for two. */
-  windows: readonly number[]
   /** Without those of rebuilds and backups when there are none. */
   weights: readonly number[]
   rebuilds: boolean
   /** True if the log is backed up. */
   backups: boolean
-  /** True if Kafka refuses some appends: all of an attempt, or records with certain event ids. */
-  refusesAppends: boolean
-  /** True if some fetches go to a replica that lags. */
-  hasLag: boolean
-  /** True if projectors write the table. */
-  hasTable: boolean
   steps: readonly number[]
-  /** The seed of everything after the last step. */
-  ending: number
 }
 
 /** Number of apis and projectors. */

@@ -1,6 +1,7 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { SimulatedApi } from './api.ts'
 import { flushPromises } from './clock.ts'
 import { winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
@@ -67,12 +68,13 @@ export async function settle(world: World, random: Random): Promise<void> {
   await checkReadsWithoutKafka(world)
   const haveEnded = () => stopping.every(({ process }) => !process.alive)
   if (!(await runUntil(world, random, () => haveEnded() && isAtRest(world)))) {
-    return world.broken(`nothing settles: ${unrest(world)}`)
+    return world.broken(`nothing settles: ${unrest(world).join('; ')}`)
   }
   if (world.hasLargeWindows) await checkWithoutProjectors(world, random)
   await checkService(world, random)
   await checkRetries(world, random)
-  if (!(await runUntil(world, random, isAtRest))) return world.broken(`nothing settles again: ${unrest(world)}`)
+  if (!(await runUntil(world, random, isAtRest)))
+    return world.broken(`nothing settles again: ${unrest(world).join('; ')}`)
   world.onApplied()
   world.clients.checkLog(world.foreign)
   await checkLists(world, random)
@@ -106,36 +108,29 @@ async function checkReadsWithoutKafka(world: World): Promise<void> {
   }
 }
 
-export function isAtRest(world: World): boolean {
-  const apis = world.started()
-  const isAtEnd = ({ offset }: Checkpoint, p: Partition) => offset === world.log.end(p) - 1
-  const problems = [
-    ...apis.map(({ claimIndex }) => claimIndex),
-    ...world.projecting().map(({ projector }) => projector),
-  ].flatMap((service) => service.problems())
-  return (
-    problems.length === 0 &&
-    world.isAtEnd() &&
-    apis.length === APIS &&
-    apis.every((api) => api.isListening && api.waiting === 0) &&
-    apis.every(({ claimIndex }) => allPartitions(PARTITIONS).every((p) => isAtEnd(claimIndex.passed(p), p))) &&
-    world.projecting().every(({ projector }) => [...projector.checkpoints()].every(([p, at]) => isAtEnd(at, p))) &&
-    world.table?.isComplete() !== false
-  )
-}
+export const isAtRest = (world: World): boolean => unrest(world).length === 0
 
-function unrest(world: World): string {
-  const apis = world
-    .started()
-    .map(
-      ({ process, isListening, waiting, claimIndex }) =>
-        `${process.name} ${isListening ? 'listens' : 'does not listen'}, ${waiting} wait, ${claimIndex.problems().join(', ')}`,
-    )
+/** What has not come to rest. */
+function unrest(world: World): string[] {
+  const [apis, projecting] = [world.started(), world.projecting()]
+  const services = [...apis.map(({ claimIndex }) => claimIndex), ...projecting.map(({ projector }) => projector)]
+  const isAtEnd = ({ offset }: Checkpoint, p: Partition) => offset === world.log.end(p) - 1
+  const isIdle = ({ isListening, waiting, claimIndex }: SimulatedApi) =>
+    isListening && waiting === 0 && allPartitions(PARTITIONS).every((p) => isAtEnd(claimIndex.passed(p), p))
+  const parts: [isAtRest: boolean, otherwise: string][] = [
+    [apis.length === APIS, `${apis.length} apis run`],
+    ...apis.map((api): [boolean, string] => [isIdle(api), `${api.process.name} is busy, or behind the log`]),
+    [
+      projecting.every(({ projector }) => [...projector.checkpoints()].every(([p, at]) => isAtEnd(at, p))),
+      'a projector is not at the end',
+    ],
+    [world.isAtEnd(), 'Redis is not at the end'],
+    [world.table?.isComplete() !== false, 'the table is not complete'],
+  ]
   return [
-    world.isAtEnd() ? 'Redis is at the end' : 'Redis is not at the end',
-    ...(world.table?.isComplete() === false ? ['the table is not complete'] : []),
-    ...apis,
-  ].join('; ')
+    ...services.flatMap((service) => service.problems()),
+    ...parts.flatMap(([isAtRest, otherwise]) => (isAtRest ? [] : [otherwise])),
+  ]
 }
 
 /** Each api must list exactly the fold of the log, in pages of any length. */

@@ -48,12 +48,17 @@ const SHARED_LOG = [0, 1, 1_000]
 
 export type World = ReturnType<typeof createWorld>
 
-type WorldOptions = {
+export type WorldOptions = {
   workload: Workload
+  /** Window sizes of apis, in bytes per partition: 100 have room for no plant, 190 for one, 380 for two. */
   windows: readonly number[]
+  /** True if Kafka refuses some appends: all of an attempt, or records with certain event ids. */
   refusesAppends: boolean
+  /** True if some fetches go to a replica that lags. */
   hasLag: boolean
+  /** True if projectors write the table. */
   hasTable: boolean
+  /** The seed of everything after the last step. */
   ending: number
 }
 

@@ -3,6 +3,7 @@ import { type BackupFile, type Manifest, recordsIn } from '@plant-store/plantctl
 import { lineOf } from '@plant-store/plantctl/src/backup/record-line.ts'
 import { repartitionLog } from '@plant-store/plantctl/src/backup/repartition.ts'
 import { type Backup, restoreLog, type Step } from '@plant-store/plantctl/src/backup/restore-log.ts'
+import type { RestoredTopic } from '@plant-store/plantctl/src/backup/restored-topic.ts'
 import type { GroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
@@ -11,7 +12,7 @@ import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { newPlant } from '../support/generated-plants.ts'
-import { flushPromises, type SimulatedProcess } from './clock.ts'
+import { flushPromises, outcomeOf, type SimulatedProcess } from './clock.ts'
 import { createKafkaLog, type Log } from './kafka.ts'
 import { firstsOf } from './oracle.ts'
 import type { ProcessContext } from './process-context.ts'
@@ -31,6 +32,8 @@ const OTHER_PARTITIONS = [1, 3, 5]
 
 /** The probabilities of a killed run and of a record of another program, before each request. */
 type Faults = { crash: number; foreign: number }
+/** A run has no faults unless they are given; `onRelease` is called when it releases the topic. */
+type Run = { target: Target; random: Random; faults: Faults | undefined; onRelease?: () => void }
 
 const progress = { onStart() {}, onRead() {} }
 const step: Step = (_what, work) => work(progress)
@@ -158,19 +161,29 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
     if (error !== undefined) broken(`an interrupted restore does not continue: ${error.message}`)
   }
 
-  function runRestore(target: Target, manifest: Manifest, random: Random, faults: Faults | undefined) {
-    const process = newProcess('restore')
+  /** A run of a program that writes a topic. Resolves with its error. */
+  function run(
+    name: string,
+    work: (topic: RestoredTopic) => Promise<void>,
+    { target, random, faults, onRelease = () => {} }: Run,
+  ): Promise<Error | undefined> {
+    const process = newProcess(name)
     trace(() => `${process.name} starts`)
-    const topic = connectTarget(network, process, target, () => {
+    const topic = connectTarget(network, process, target, onRelease)
+    return play(process, work(topic), random, faults, () => topic.isWriting() && writeForeign(target, random))
+  }
+
+  function runRestore(target: Target, manifest: Manifest, random: Random, faults: Faults | undefined) {
+    const onRelease = () => {
       const difference = differenceFrom(manifest, target.log)
       if (difference !== undefined) broken(`a restored topic is released that is not the backup: ${difference}`)
       for (const { groupId, offsets } of manifest.groups)
         for (const { partition, next } of offsets)
           if (target.groups.get(groupId)?.get(partition)?.next !== next) broken('a group is not restored')
-    })
+    }
     const options = { step, withGroups: true, signal: new AbortController().signal }
-    const work = restoreLog(topic, backup(manifest), options)
-    return play(process, work, random, faults, () => topic.isWriting() && writeForeign(target, random))
+    const work = (topic: RestoredTopic) => restoreLog(topic, backup(manifest), options)
+    return run('restore', work, { target, random, faults, onRelease })
   }
 
   /** Lets requests arrive until a run has ended, or was killed. Resolves with its error. */
@@ -181,19 +194,12 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
     faults: Faults | undefined,
     disturb: () => unknown = () => {},
   ): Promise<Error | undefined> {
-    let ended: { error?: Error } | undefined
-    void work.then(
-      () => {
-        ended = {}
-      },
-      (error: Error) => {
-        ended = { error }
-      },
-    )
+    const outcome = outcomeOf(work)
     while (true) {
       await flushPromises()
+      const ended = outcome()
       if (ended !== undefined) {
-        const { error } = ended
+        const error: Error | undefined = ended.status === 'rejected' ? ended.reason : undefined
         trace(() => `${process.name} has ended: ${error?.message ?? 'complete'}`)
         process.alive = false
         if (error !== undefined && !(error instanceof PreconditionError)) broken(`a restore throws ${error.message}`)
@@ -218,14 +224,13 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
     network.cutOff(process, random)
   }
 
+  const otherEvent = (n: number, partitions: number, random: Random) =>
+    plantCreated(newPlant(pick(ids, random), { name: 'other' }), eventIdOf('another log', n), partitions)
+
   function writeForeign({ log: restored, exists }: Target, random: Random): void {
     if (!exists) return
     const partitions = restored.ends().length
-    const event = plantCreated(
-      newPlant(pick(ids, random), { name: 'foreign' }),
-      eventIdOf('another log', 1),
-      partitions,
-    )
+    const event = otherEvent(1, partitions, random)
     const { partition } = event
     trace(() => `another program writes to the topic at ${partition}-${restored.end(partition)}`)
     if (random.chance(0.3)) restored.skip(partition)
@@ -236,13 +241,8 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
   async function repartition(manifest: Manifest, random: Random): Promise<void> {
     const partitions = pick(OTHER_PARTITIONS, random)
     const options = { partitions, step, signal: new AbortController().signal }
-    const move = (target: Target, faults: Faults | undefined) => {
-      const process = newProcess('move')
-      trace(() => `${process.name} starts`)
-      const topic = connectTarget(network, process, target, () => {})
-      const work = repartitionLog(topic, backup(manifest), options)
-      return play(process, work, random, faults, () => topic.isWriting() && writeForeign(target, random))
-    }
+    const move = (target: Target, faults: Faults | undefined) =>
+      run('move', (topic) => repartitionLog(topic, backup(manifest), options), { target, random, faults })
     let target = createTarget(partitions)
     await move(target, { crash: CRASHED, foreign: FOREIGN })
     if (!target.wasReleased) {
@@ -265,14 +265,8 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
     const longer = pick([-1, 1], random)
     let n = 100
     for (const [partition, { end }] of manifest.partitions.entries())
-      while (other.end(partition as Partition) < end + longer) {
-        const event = plantCreated(
-          newPlant(pick(ids, random), { name: 'other' }),
-          eventIdOf('another log', n++),
-          partitions,
-        )
-        other.append({ ...event, partition: partition as Partition })
-      }
+      while (other.end(partition as Partition) < end + longer)
+        other.append({ ...otherEvent(n++, partitions, random), partition: partition as Partition })
     const process = newProcess('backup')
     const work = addToBackup(connectLog(process, other, random), inMemory, manifest, progress).then(() => {})
     const error = await play(process, work, random, undefined)

@@ -4,7 +4,7 @@ import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.t
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { quietLog } from '../support/quiet-log.ts'
-import type { SimulatedProcess } from './clock.ts'
+import { outcomeOf, type SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import { beginScript } from './generation-scripts.ts'
 import { connectGenerations } from './generations.ts'
@@ -22,7 +22,7 @@ export type SimulatedRebuild = {
   /** Its current follower of the log. */
   follower: SimulatedFollower | undefined
   /** Its result; undefined while it runs. */
-  ended: { finished: PartitionResult[] } | { failure: Error } | undefined
+  ended(): PromiseSettledResult<PartitionResult[]> | undefined
   /** Interrupts it, like an operator. */
   stop(): void
 }
@@ -39,7 +39,7 @@ function startRebuild(
   const generations = connectGenerations(process, context)
   const partitions = log.ends().length
   const stop = () => stopping.abort(new Error('stopped'))
-  const rebuild: SimulatedRebuild = { process, follower: undefined, ended: undefined, stop }
+  const rebuild: SimulatedRebuild = { process, follower: undefined, ended: () => undefined, stop }
 
   const running = rebuildPartitions({
     partitions: allPartitions(partitions),
@@ -67,15 +67,7 @@ function startRebuild(
       }
     },
   })
-  void running.then(
-    (finished) => {
-      rebuild.ended = { finished }
-    },
-    (failure: Error) => {
-      rebuild.ended = { failure }
-    },
-  )
-  return rebuild
+  return Object.assign(rebuild, { ended: outcomeOf(running) })
 }
 
 const AT_ONCE_MAX = 2
@@ -92,8 +84,9 @@ export function createRebuilds(context: ProcessContext) {
   /** The rebuilds that still run; checks the results of those that have ended. */
   function running(): SimulatedRebuild[] {
     for (const { process, ended } of rebuilds) {
-      if (ended === undefined) continue
-      const text = checkResult(ended)
+      const outcome = ended()
+      if (outcome === undefined) continue
+      const text = checkResult(outcome)
       trace(() => `${process.name} has ended: ${text}`)
       process.alive = false
     }
@@ -101,18 +94,18 @@ export function createRebuilds(context: ProcessContext) {
     return rebuilds
   }
 
-  function checkResult(outcome: NonNullable<SimulatedRebuild['ended']>): string {
-    if ('failure' in outcome) {
-      const { name, message } = outcome.failure
+  function checkResult(outcome: PromiseSettledResult<PartitionResult[]>): string {
+    if (outcome.status === 'rejected') {
+      const { name, message } = outcome.reason as Error
       const mayBe = ['Error', 'RebuildError', ...(mayHalt() ? ['PreconditionError'] : [])]
       if (!mayBe.includes(name)) broken(`a rebuild fails with ${name}: ${message}`)
       return message
     }
-    const different = outcome.finished.find(({ is }) => is === 'different')
+    const different = outcome.value.find(({ is }) => is === 'different')
     if (different !== undefined && !wasDamaged) {
       broken(`a rebuild finds differences that do not exist: ${JSON.stringify(different)}`)
     }
-    return outcome.finished.map(({ is }) => is).join()
+    return outcome.value.map(({ is }) => is).join()
   }
 
   const launch = (recordsAtOnceMax: number, fromEmpty: boolean): SimulatedRebuild => {

@@ -101,18 +101,18 @@ export async function refuseRebuildOfNewerFold(world: World, random: Random): Pr
   const rebuild = world.rebuilds.launch(1_000, false)
   let rounds = random.below(6)
   await runUntil(world, random, () => rounds-- === 0)
-  const ended = rebuild.ended
+  const ended = rebuild.ended()
   for (const { live, generations } of world.master().partitions) {
     const generation = generations.get(live)
     if (generation !== undefined) generation.fold++
   }
   const folded = JSON.stringify(world.master(), withBigints)
   const again = world.rebuilds.launch(1_000, false)
-  const haveEnded = () => rebuild.ended !== undefined && again.ended !== undefined
+  const haveEnded = () => rebuild.ended() !== undefined && again.ended() !== undefined
   if (!(await runUntil(world, random, haveEnded))) world.broken('a rebuild continues beside a newer fold version')
   for (const each of ended === undefined ? [rebuild, again] : [again]) {
-    const outcome = each.ended
-    if (outcome !== undefined && 'failure' in outcome && outcome.failure instanceof PreconditionError) continue
+    const outcome = each.ended()
+    if (outcome?.status === 'rejected' && outcome.reason instanceof PreconditionError) continue
     world.broken(`a rebuild does not refuse a newer fold version: ${JSON.stringify(outcome)}`)
   }
   if (ended !== undefined && JSON.stringify(world.master(), withBigints) !== folded)

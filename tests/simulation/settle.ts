@@ -2,7 +2,7 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { SimulatedApi } from './api.ts'
-import { flushPromises } from './clock.ts'
+import { flushPromises, outcomeOf } from './clock.ts'
 import { winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
 import type { SimulatedRebuild } from './rebuilds.ts'
@@ -41,13 +41,11 @@ export async function runUntil(
 
 /** Runs rounds until all of these requests have their responses; undefined if they do not get them. */
 async function responsesTo<T>(world: World, random: Random, requests: Promise<T>[]): Promise<T[] | undefined> {
-  let responses: T[] | undefined
-  void Promise.all(requests).then((all) => {
-    responses = all
-  })
+  const responses = outcomeOf(Promise.all(requests))
   await flushPromises()
-  await runUntil(world, random, () => responses !== undefined)
-  return responses
+  await runUntil(world, random, () => responses() !== undefined)
+  const ended = responses()
+  return ended?.status === 'fulfilled' ? ended.value : undefined
 }
 
 /** After the last fault: everything must recover, work, and come to rest with every guarantee kept. */
@@ -205,11 +203,11 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
   for (let n = 0; n < LAST_REBUILDS && !hasSwitched(last); n++) {
     const rebuild = world.rebuilds.launch(random.pick([1_000, 4]) as number, false)
     last = rebuild
-    if (!(await runUntil(world, random, () => rebuild.ended !== undefined)))
+    if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
       return world.broken('the last rebuild does not end')
   }
   world.rebuilds.running()
-  if (!hasSwitched(last)) return world.broken(`the last rebuild fails: ${JSON.stringify(last?.ended)}`)
+  if (!hasSwitched(last)) return world.broken(`the last rebuild fails: ${JSON.stringify(last?.ended())}`)
   if (!(await runUntil(world, random, isAtRest))) return world.broken('nothing settles after a rebuild')
   for (const { live, filling, generations } of world.master().partitions) {
     const names = [...generations.keys()].join()
@@ -234,12 +232,12 @@ async function disturb(world: World, random: Random): Promise<void> {
   world.failOver(random)
   world.reconnectAll()
   world.network.calmDown()
-  if (!(await runUntil(world, random, () => rebuild.ended !== undefined)))
+  if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
     return world.broken('a rebuild that fell back does not end')
   if (!(await runUntil(world, random, isAtRest))) world.broken('nothing settles after Redis fell back')
 }
 
 function hasSwitched(rebuild: SimulatedRebuild | undefined): boolean {
-  const ended = rebuild?.ended
-  return ended !== undefined && 'finished' in ended && ended.finished.every(({ is }) => is === 'switched')
+  const ended = rebuild?.ended()
+  return ended?.status === 'fulfilled' && ended.value.every(({ is }) => is === 'switched')
 }

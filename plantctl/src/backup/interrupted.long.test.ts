@@ -20,7 +20,7 @@ import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl
 const PARTITIONS = 3
 const PLANTS = 300
 const KILLS = 10
-/** The last ones take several batches. */
+/** The last one takes several transactions. */
 const GAPS = [1, 1, 1, 2, 3, 50, 3_000, 25_000]
 const BATCH_MAX = 30
 const AT_ONCE = { timeout: 60_000, interval: 1 }

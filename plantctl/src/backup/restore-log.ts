@@ -29,7 +29,7 @@ export type RestoreOptions = {
 
 /**
  * Writes a backup into a new topic, with the same offsets: each record byte by byte, and where the log has no record for
- * readers, an aborted transaction. Until the whole topic was read and compared, it has the latch. Continues what an
+ * readers, aborted transactions. Until the whole topic was read and compared, it has the latch. Continues what an
  * earlier run has begun. Throws a PreconditionError for a topic without the latch, and for one with other records.
  */
 export async function restoreLog(

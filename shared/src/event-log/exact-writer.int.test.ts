@@ -104,17 +104,17 @@ it.each(['a record', 'a gap'])('before %s, a writer notices a record of another 
 })
 
 it.each([
-  ['AddPartitionsToTxn', REQUESTS.AddPartitionsToTxn, 6],
-  ['a produce request', REQUESTS['a produce request'], 105],
-  ['EndTxn', REQUESTS.EndTxn, 105],
-])('a writer that takes over after %s of an earlier one ends its transaction', async (_, apiKey, end) => {
+  ['AddPartitionsToTxn', REQUESTS.AddPartitionsToTxn, 105, 6],
+  ['a produce request', REQUESTS['a produce request'], 105, 105],
+  ['the first EndTxn of a long gap', REQUESTS.EndTxn, 40_005, 20_005],
+])('a writer that takes over after %s of an earlier one ends its transaction', async (_, apiKey, gapEnd, end) => {
   const topic = await openTopic()
   // The earlier writer would repeat its request before the later one has taken over.
   const proxy = await openKafkaProxy({ requestTimeoutMs: 10_000 })
   const earlier = await openWriter(topic, proxy.kafka)
   await earlier.write(PARTITION, messages(0, 5), at(0))
   const suffered = proxy.spoilNext(apiKey, 'has no response')
-  const skipped = expect(earlier.skip(PARTITION, at(5), at(105))).rejects.toThrow(
+  const skipped = expect(earlier.skip(PARTITION, at(5), at(gapEnd))).rejects.toThrow(
     new PreconditionError(`partition 0 of ${topic.topic}: another plantctl restore has taken over`),
   )
   await suffered

@@ -11,10 +11,11 @@ import { preconditionErrorOf, refusalOf, refusedAppend } from './broker-errors.t
 
 const ACKS_ALL = -1
 const PRODUCE_TIMEOUT_MS = 4_000
-const TRANSACTION_TIMEOUT_MS = 60_000
 /** The time for an election of leaders and coordinators. */
 const PATIENCE = { everyMs: 5, longestMs: 1_000, giveUpAfterMs: 60_000 }
-const FILLERS_AT_ONCE = 10_000
+/** Kafka ends a transaction after this time. Longer than its write and its end can take with all their retries. */
+const TRANSACTION_TIMEOUT_MS = 3 * PATIENCE.giveUpAfterMs
+const OFFSETS_PER_TRANSACTION_MAX = 20_000
 const FILLER: Message = { key: null, value: null }
 const SEQUENCES = 2 ** 31
 /**
@@ -125,22 +126,23 @@ export async function openExactWriter(kafka: Kafka, topic: string, topicId: Topi
     write: (partition: Partition, messages: readonly Message[], at: Offset) => write(own, partition, messages, at),
 
     /**
-     * Takes the offsets from `from` to before `end` without a record that a reader gets: by an aborted transaction, whose
-     * end takes one of them. A transaction without records takes that one.
+     * Takes the offsets from `from` to before `end` without a record that a reader gets: by aborted transactions, whose
+     * ends take one each. A transaction without records takes that one.
      */
     async skip(partition: Partition, from: Offset, end: Offset): Promise<void> {
       const identity = transactional.get(partition) as Identity
       const transactionalId = transactionalIdOf(partition)
-      await transact(partition, () => transactions.begin(transactionalId, identity, partition))
-      for (let at = from; at < end - 1; at = (at + FILLERS_AT_ONCE) as Offset) {
-        const count = Math.min(FILLERS_AT_ONCE, end - 1 - at)
-        await write(identity, partition, Array<Message>(count).fill(FILLER), at)
+      for (let [at, next] = [from, from]; at < end; at = next) {
+        next = Math.min(at + OFFSETS_PER_TRANSACTION_MAX, end) as Offset
+        await transact(partition, () => transactions.begin(transactionalId, identity, partition))
+        const fillers = Array<Message>(next - 1 - at).fill(FILLER)
+        if (fillers.length > 0) await write(identity, partition, fillers, at)
+        await transact(partition, () => transactions.abort(transactionalId, identity))
+        const assertEnded = async () => {
+          if ((await patiently(() => stableEnd(partition))) < next) throw new Error('the transaction has not ended yet')
+        }
+        await retry(assertEnded, PATIENCE)
       }
-      await transact(partition, () => transactions.abort(transactionalId, identity))
-      const assertEnded = async () => {
-        if ((await patiently(() => stableEnd(partition))) < end) throw new Error('the transaction has not ended yet')
-      }
-      await retry(assertEnded, PATIENCE)
     },
 
     close: () => leaders.disconnect(),

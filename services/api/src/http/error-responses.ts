@@ -4,12 +4,6 @@ import { bodyOf, ERRORS, type Failure, HttpError, headersOf, statusOf } from './
 import { dropBody, OtherNumber } from './request-body.ts'
 import { hasEmptyId } from './request-head.ts'
 
-const FAILURES: Record<string, Failure> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'bodyTooLarge',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupportedMediaType',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'malformedJson',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformedRequest',
-}
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const MAX_QUOTED_CHARACTERS = 40
 
@@ -33,7 +27,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   reply.cause = error instanceof HttpError ? error.cause : undefined
   if (error instanceof HttpError) return sendFailure(reply.headers(error.headers), error.failure, error.message)
   const thrown = (error instanceof Error ? error : {}) as Partial<FastifyError>
-  const { code = '', validation, validationContext, statusCode = 500 } = thrown
+  const { code, validation, validationContext, statusCode = 500 } = thrown
   if (validation !== undefined) {
     const isPlant = request.routeOptions.config.operation?.failures.includes('invalidPlant')
     if (validationContext !== 'body' || !isPlant) {
@@ -43,8 +37,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     const faults = validation.flatMap((fault) => describe(fault, request.body)).join('; ')
     return sendFailure(reply, 'invalidPlant', `${ERRORS.invalidPlant[1]}: ${faults}`)
   }
-  const known = FAILURES[code]
-  if (known !== undefined) return sendFailure(reply, known)
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return sendFailure(reply, 'unsupportedMediaType')
   if (statusCode >= 400 && statusCode < 500) return sendFailure(reply, 'malformedRequest')
   reply.cause = error
   return sendFailure(reply, 'internal')

@@ -5,9 +5,6 @@ import { FAILURES_OF_EVERY_OPERATION } from './operation.ts'
 
 const ERROR = { $ref: '#/components/schemas/Error' }
 
-/** Failures whose response carries the position that decided them. */
-const POSITIONED: readonly Failure[] = ['duplicateId']
-
 type Responses = Record<string, { $ref?: string }>
 
 /** The responses that these operations refer to, for `components.responses`. */
@@ -41,7 +38,8 @@ export function headerReferences(names: readonly ResponseHeader[]): Record<strin
 function responseOf(status: number, failures: readonly Failure[]) {
   const title = status === 400 ? 'Unexpected error' : `${STATUS_CODES[status]} (an addition)`
   const headers = [
-    ...(failures.some((failure) => POSITIONED.includes(failure)) ? (['Plants-Position'] as const) : []),
+    // That of the claim that has the id.
+    ...(failures.includes('duplicateId') ? (['Plants-Position'] as const) : []),
     ...responseHeadersOf(status),
   ]
   return {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type ModuleHooks, registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
@@ -11,23 +12,21 @@ export type InjectedBug = {
    * `{+added+}`, with what is around them.
    */
   changes: readonly string[]
-  /**
-   * A seed that catches it, where the search starts: for a bug that few seeds catch. `npm run simulate -- --bugs NAME
-   * --from 1` finds another one when schedules are drawn in another way.
-   */
-  firstSeed?: number
+  /** The seed where the search starts: 1, or for a bug that few seeds catch one that does. */
+  firstSeed: number
 }
 
-/** The seed at which the search for all other bugs starts. */
-export const FIRST_SEED = 1
+/** `npm run simulate -- --bugs --record` writes it. */
+export const SEEDS_FILE = new URL('first-seeds.json', import.meta.url)
+const firstSeeds: Record<string, number> = JSON.parse(readFileSync(SEEDS_FILE, 'utf8'))
 
-export const bug = (name: string, file: string, changes: readonly string[]): InjectedBug => ({ name, file, changes })
-
-/** A bug that few seeds catch, with a seed that does. */
-export const rare = (firstSeed: number, ...args: Parameters<typeof bug>): InjectedBug => ({
-  ...bug(...args),
-  firstSeed,
-})
+/** The bugs of each file, each with one change or several. */
+export const bugsOf = (files: Record<string, Record<string, string | readonly string[]>>): InjectedBug[] =>
+  Object.entries(files).flatMap(([file, bugs]) =>
+    Object.entries(bugs).map(([name, changes]) => ({
+      ...{ name, file, changes: [changes].flat(), firstSeed: firstSeeds[name] ?? 1 },
+    })),
+  )
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

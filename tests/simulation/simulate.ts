@@ -1,15 +1,18 @@
 import { randomInt } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Failure, runProgram } from '../../local/processes/failure.mjs'
 import { numberOf } from '../support/number-option.ts'
 import { helpOf } from '../support/readme-help.ts'
-import { FIRST_SEED, type InjectedBug, injectBug } from './injected-bug.ts'
+import { type InjectedBug, injectBug, SEEDS_FILE } from './injected-bug.ts'
 import { INJECTED_BUGS } from './injected-bugs.ts'
 import { inParallel, playAll, playApart } from './threads.ts'
 
 const MAX_SEED = 999_999_999
 const DEFAULT_SEEDS = 10_000
 const DEFAULT_SEEDS_FOR_BUGS = 60_000
+/** A bug that so many seeds do not catch is rare. */
+const RARE = 20
 let shownAt = 0
 
 await runProgram(main, helpOf(new URL('README.md', import.meta.url)), 2)
@@ -22,6 +25,7 @@ async function main(): Promise<number> {
       from: { type: 'string' },
       seed: { type: 'string' },
       bugs: { type: 'boolean' },
+      record: { type: 'boolean' },
     },
   })
   const [from, seeds, seed] = (['from', 'seeds', 'seed'] as const).map((name) => {
@@ -33,7 +37,9 @@ async function main(): Promise<number> {
     return replay(seed)
   }
   if (values.bugs) {
-    return hunt(from, seeds ?? DEFAULT_SEEDS_FOR_BUGS, positionals[0] ?? '')
+    const found = await hunt(from, seeds ?? DEFAULT_SEEDS_FOR_BUGS, bugsNamed(positionals[0] ?? ''))
+    if (values.record) record(found)
+    return [...found.values()].includes(undefined) ? 1 : 0
   }
   return search(from ?? randomInt(MAX_SEED >> 1), seeds ?? DEFAULT_SEEDS)
 }
@@ -84,18 +90,23 @@ function bugsNamed(part: string): InjectedBug[] {
   return bugs
 }
 
-async function hunt(from: number | undefined, maxSeeds: number, part: string): Promise<number> {
-  const bugs = bugsNamed(part)
-  let missed = 0
-  console.log(
-    `${bugs.length} bugs, each from seed ${from ?? `${FIRST_SEED}, or the bug's own first seed,`} on\n\n| injected bug | seeds | caught by |\n|---|---|---|`,
-  )
+/** The seed that catches each bug, by name; undefined for one that is missed. */
+async function hunt(from: number | undefined, maxSeeds: number, bugs: readonly InjectedBug[]) {
+  const found = new Map<string, number | undefined>()
+  console.log(`${bugs.length} bugs, each from seed ${from ?? '1, or its own first seed,'} on\n`)
+  console.log('| injected bug | seeds | caught by |\n|---|---|---|')
   await inParallel(bugs, async (bug) => {
-    const first = from ?? bug.firstSeed ?? FIRST_SEED
-    const { seed, broken } = await playApart({ from: first, count: maxSeeds, bug })
-    if (broken === undefined) missed++
+    const { seed, broken } = await playApart({ from: from ?? bug.firstSeed, count: maxSeeds, bug })
+    found.set(bug.name, seed)
     console.log(`| ${bug.name} | ${seed ?? ''} | ${broken?.split(':')[0] ?? 'MISSED'} |`)
   })
-  console.log(`\n${bugs.length - missed} of ${bugs.length} caught`)
-  return missed === 0 ? 0 : 1
+  console.log(`\n${[...found.values()].filter(Boolean).length} of ${bugs.length} caught`)
+  return found
+}
+
+/** Keeps the seeds that catch rare bugs. */
+function record(found: ReadonlyMap<string, number | undefined>): void {
+  const seeds = INJECTED_BUGS.map(({ name, firstSeed }) => [name, found.get(name) ?? firstSeed] as const)
+  const rare = Object.fromEntries(seeds.filter(([, seed]) => seed > RARE))
+  writeFileSync(SEEDS_FILE, `${JSON.stringify(rare, null, 2)}\n`)
 }

@@ -67,8 +67,6 @@ export type CreationOptions = {
   limits?: typeof CREATE_LIMITS
   /** The `ce_source` of the events. */
   source?: string
-  /** The time for `ce_time`, in milliseconds since 1970. Nothing else uses it. */
-  wallClock?(): number
   /** Set when requests may have spans. */
   tracing?: CreateTracing | undefined
   /** Called for each create that the log has decided, with the time since the start of its append. */
@@ -87,8 +85,7 @@ export function createPlantCreation(
   claimIndex: ClaimIndex,
   options: CreationOptions,
 ) {
-  const { log, time, deadlineMs, limits = CREATE_LIMITS, tracing, onVerdict } = options
-  const { source = DEFAULT_SOURCE, wallClock = Date.now } = options
+  const { log, time, deadlineMs, limits = CREATE_LIMITS, source = DEFAULT_SOURCE, tracing, onVerdict } = options
   const sharedHeaders = eventHeaders(source)
   const { maxBatchIds } = limits
   const together = { appendEnded: lanes.requestEnded, others: claimIndex.asked }
@@ -120,7 +117,8 @@ export function createPlantCreation(
   }
 
   async function create({ plant, eventId, keyed, traceparent, span }: CreatePlant, deadline: Deadline) {
-    const context = { sharedHeaders, timeMs: wallClock(), traceparent }
+    // Nothing else uses the clock of the machine.
+    const context = { sharedHeaders, timeMs: Date.now(), traceparent }
     const record = plantCreated(plant, eventId, claimIndex.partitions, context)
     const { partition } = record
     function verdictOn(first: Claim): Outcome {

@@ -8,8 +8,8 @@ import { readPlantsOfLog } from '../export/plants-of-log.ts'
 import { writeExport } from '../export/write-export.ts'
 import { FLAG, readOptions, TEXT } from '../options.ts'
 import { type LogPoint, logPointOf } from '../store/log-point.ts'
-import { type Store, withStore } from '../store/open-store.ts'
-import { logReader, readLogEnds } from '../store/read-log.ts'
+import { type Store, withStore, withUncheckedStore } from '../store/open-store.ts'
+import { logReader, readCheckpoints, readLogEnds } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
 
 const PLANTS_AT_ONCE = 1_000
@@ -43,13 +43,15 @@ export const exportPlants: Command = {
       throw new UsageError(`--rest ${rest}: expected now or empty`)
     if (fromRedis && at !== undefined) throw new UsageError('--from-redis cannot be combined with --at')
     const now = Date.now()
-    await withStore(context, async (store) => {
+    // The read model may be all that is left of a lost log.
+    const withSource = fromRedis ? withUncheckedStore : withStore
+    await withSource(context, async (store) => {
       const point = at === undefined ? undefined : logPointOf('--at', at, store.partitions, now)
       if (point?.is === 'moment' && point.ms > now)
         throw new UsageError(`--at ${at} is in the future: the log can change until then`)
       if (rest !== undefined && point?.is !== 'positions')
         throw new UsageError(`--rest ${rest}: only for --at with positions, such as --at 3-120`)
-      const ends = await endsAt(store, point, rest)
+      const ends = fromRedis ? [] : await endsAt(store, point, rest)
       await writeExport(store, context, output, async ({ add }) => {
         if (fromRedis) return readPlantsOfReadModel(store, add)
         await withProgress(context, 'exporting', ({ onStart, onRead }) =>
@@ -90,13 +92,15 @@ async function endsAt(store: Store, point: LogPoint | undefined, rest: 'now' | '
 
 /**
  * Reads the plants that the read model serves, in log order, each partition up to the checkpoint it has at its first
- * read; resolves with the offsets before which they end. Rejects when the read model falls back, and for invalid
- * entries.
+ * read; resolves with the offsets before which they end. Rejects when the read model falls back or has another number
+ * of partitions, and for invalid entries.
  */
 async function readPlantsOfReadModel(
-  { readModel, partitions }: Store,
+  store: Store,
   onPlants: (partition: Partition, claims: Claim[]) => Promise<void>,
 ): Promise<Offset[]> {
+  const { readModel, partitions } = store
+  await readCheckpoints(store)
   const ends: Offset[] = []
   const read = async (partition: Partition, from: number) =>
     (await readModel.listEach([{ partition, from, count: PLANTS_AT_ONCE }])[0]) as ListedSpan

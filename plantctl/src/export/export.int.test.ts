@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { expect, inject, it } from 'vitest'
+import { deleteTopic } from '../../../tests/support/backups.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { mixedEvents } from '../../../tests/support/new-events.ts'
-import { outputOf } from '../../../tests/support/plantctl.ts'
+import { failing, outputOf } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
 import { plantctlOf } from '../../../tests/support/topic-plantctl.ts'
@@ -58,4 +59,16 @@ it('an export is the same from the log, from Redis, in a file, and as of an inst
   expect(summaryOf(await exportAt(first, '--rest', 'empty'))).toMatchObject({ positions: first })
   const rest = ends.map((end, partition) => (first.startsWith(`${partition}-`) ? first : `${partition}-${end - 1}`))
   expect(summaryOf(await exportAt(first, '--rest', 'now')).positions).toBe(rest.join(','))
+})
+
+it('what the read model serves is exported after the log is lost', async () => {
+  const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+  const served = () => plantctlOf(topic)('export', '--from-redis')
+  await appendTo(topic, mixedEvents(20, 20, PARTITIONS))
+  await outputOf(plantctlOf(topic)('rebuild', '--from-empty'))
+  const before = await outputOf(served())
+  await deleteTopic(topic)
+  expect(await outputOf(served())).toBe(before)
+  const fewer = plantctlOf({ ...topic, partitions: PARTITIONS - 1 })
+  expect(await fewer('export', '--from-redis')).toMatchObject(failing(/folded from a topic of 3 partitions/))
 })

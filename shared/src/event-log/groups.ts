@@ -4,6 +4,7 @@ import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { type LogPosition, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError, resultOf } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
+import { within } from '../runtime/time.ts'
 import { isOfType, Refused, refusalOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
 import { undecodableOf } from './undecodable.ts'
@@ -20,6 +21,8 @@ export type Readers = Awaited<ReturnType<typeof readReaders>>
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** Kafka appends a UUID to the client id of a member. */
 const [UUID_CHARACTERS, SHORT_ID_CHARACTERS] = [36, 8]
+/** A Kafka that hangs is left to delete the groups itself. */
+const DELETE_WITHIN_MS = 5_000
 /** Groups without members remain for some minutes. */
 const MAX_GROUPS_DESCRIBED = 1_000
 
@@ -49,9 +52,10 @@ export function createThrowawayGroups(kafka: Kafka, prefix: string, log: Log) {
     /** Deletes all groups; close their consumers first. Kafka would delete them itself after days. */
     async deleteAll(): Promise<void> {
       if (groups.length === 0) return
-      await withAdmin(kafka, (admin) => admin.deleteGroups(groups.splice(0))).catch((err: unknown) =>
+      const deleted = withAdmin(kafka, (admin) => admin.deleteGroups(groups.splice(0))).catch((err: unknown) =>
         log.debug({ err }, 'a consumer group was not deleted; Kafka deletes it after some days'),
       )
+      await within(DELETE_WITHIN_MS, deleted)
     },
   }
 }

@@ -37,13 +37,16 @@ it('has each plant of the table once, and follows it', async () => {
   // Repeated rows, and a record of another program.
   await append([...first, ...first.slice(0, 9), { ...rowOf(1n, 1), value: Buffer.from('no plant') }])
   const seen: TablePlant[] = []
-  const table = await plantTable({ ...options, onPlant: (plant) => seen.push(plant) })
+  const log = { ...quietLog, warn: vi.fn() }
+  const table = await plantTable({ ...options, log, onPlant: (plant) => seen.push(plant) })
   onTestFinished(table.close)
   await table.ready
   expect([table.size, seen.length, [...table].length]).toEqual([100, 100, 100])
   const { partition } = rowOf(7n, 7)
   expect(table.get(7n)).toEqual({ ...newPlant(7n), eventId: expect.any(String), partition, offset: 7 })
   expect(table.get(100n)).toBeUndefined()
+  const unread = expect.objectContaining({ partition: rowOf(1n, 1).partition, records: 1 })
+  expect(log.warn).toHaveBeenCalledWith(unread, expect.stringContaining('cannot be read by this release'))
 
   await append([rowOf(100n, 100)])
   await vi.waitFor(() => expect(table.get(100n)?.name).toBe('plant 100'), WAIT)

@@ -223,9 +223,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       // `run` below starts a new consumer.
       retry: { restartOnFailure: async () => false },
     }) as ExtendedConsumer
-    consumer.byTopicId(() => topicId)
-    consumer.asMember(membership)
-    consumer.whenOutOfRange((partition) => void cursors.outOfRange(partition as Partition))
+    const outOfRange = (partition: number) => void cursors.outOfRange(partition as Partition)
+    consumer.readFor({ topicIdOf: () => topicId, membership, outOfRange })
     throttling.watch(consumer)
     const { GROUP_JOIN, REBALANCING, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()

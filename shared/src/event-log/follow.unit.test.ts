@@ -14,8 +14,7 @@ it('a follower that joins again commits what it has committed before, because Ka
   const commitOffsets = vi.fn<(offsets: object[]) => Promise<void>>(async () => {})
   const nothing = () => {}
   const consumer = {
-    ...{ byTopicId: nothing, asMember: nothing, whenOutOfRange: nothing, commitOffsets },
-    ...{ pause: nothing, resume: nothing, seek: nothing },
+    ...{ readFor: nothing, pause: nothing, resume: nothing, seek: nothing, commitOffsets },
     ...{ connect: async () => {}, subscribe: async () => {}, disconnect: async () => {} },
     events: { GROUP_JOIN: 'join' },
     on: (event: string, listener: (event: typeof ASSIGNED) => void) => void listeners.set(event, listener),

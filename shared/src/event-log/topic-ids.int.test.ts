@@ -119,7 +119,7 @@ function inOrder({ responses, ...others }: Fetched) {
 it('a fetch by id returns what a fetch of the original kafkajs returns by name', async () => {
   const { topic, topicId } = await openMixedTopic()
   const { ours, theirs } = await openBoth()
-  ours.consumer.byTopicId((name) => (name === topic ? topicId : undefined))
+  ours.consumer.readFor({ topicIdOf: (name) => (name === topic ? topicId : undefined) })
   for (const from of ['0', '7', '20']) {
     const mine = await ours.broker.fetch(fetchOf(topic, from))
     const plain = await theirs.broker.fetch(fetchOf(topic, from))

@@ -2,10 +2,19 @@ import { delay, systemTime, within } from '../runtime/time.ts'
 import { dropAll, isTimeOut, monotonicNow } from './connections.ts'
 import type { Address, Attempt, Broker, Cluster } from './kafkajs-parts.ts'
 import { isNotConnected } from './leaderless.ts'
+import type { LookUpTopicId } from './topic-ids.ts'
 
 /** The member of a group that one consumer has been and the next one becomes. */
 export type Membership = { groupId?: string; memberId?: string | null }
-export type MemberCluster = { membership?: Membership; outOfRange?(partition: number): void }
+
+/** What a consumer needs of the reader that it fetches for. */
+export type Reader = {
+  /** Each fetch uses the id that this returns at that time, or the name while it returns none. */
+  topicIdOf?: LookUpTopicId
+  membership?: Membership
+  /** Called at each fetch of an offset that the leader of a partition does not have: seek or pause it. */
+  outOfRange?(partition: number): void
+}
 
 /** It has a topic and a partition if it is of one, and the address of a broker that could not be connected to. */
 type FetchError = Error & { topic?: string; partition?: number; broker?: string }
@@ -31,7 +40,7 @@ type ConsumerGroup = {
   offsetManager: { coordinator: unknown } | null
   /** The replicas that the leaders have named to read from. */
   preferredReadReplicasPerTopicPartition: PreferredReplicas
-  cluster: Cluster & MemberCluster
+  cluster: Cluster & { reader?: Reader }
   findReadReplicaForPartitions(topic: string, partitions: readonly number[]): Record<number, number[]>
   fetch(nodeId: string): Promise<unknown[]>
   recoverFromFetch(error: FetchError): Promise<void>
@@ -151,7 +160,7 @@ export function groupsWithLiveBrokers(
 
     override async joinAndSync(): Promise<void> {
       const { groupId, cluster, generationId } = this
-      const { membership = {} } = cluster
+      const { membership = {} } = cluster.reader ?? {}
       // Only before the first join: a later one without an id follows an expulsion.
       if (generationId === null && membership.groupId === groupId) this.memberId = membership.memberId ?? null
       this.beating = undefined
@@ -193,7 +202,7 @@ export function groupsWithLiveBrokers(
         return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
       }
       if (error.name !== OUT_OF_RANGE) await super.recoverFromFetch(error)
-      else if (!wasOfReplica) this.cluster.outOfRange?.(partition)
+      else if (!wasOfReplica) this.cluster.reader?.outOfRange?.(partition)
     }
 
     hasLeft(nodeId: string | number | null): boolean {

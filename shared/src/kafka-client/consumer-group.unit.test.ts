@@ -98,7 +98,7 @@ it('a group is joined as the member of the consumer before, but not again after 
   const syncGroup = async () => ({ memberAssignment: Buffer.alloc(0) })
   const membership = { groupId: 'plants', memberId: 'member' }
   const findGroupCoordinator = async () => ({ joinGroup, syncGroup })
-  const group = createGroup({ membership, findGroupCoordinator, committedOffsets: () => ({}) })
+  const group = createGroup({ reader: { membership }, findGroupCoordinator, committedOffsets: () => ({}) })
   Object.assign(group, { assigners: [], topics: [], topicsSubscribed: [] })
   await group.joinAndSync()
   // As kafkajs does then.
@@ -201,7 +201,7 @@ it.each([
   ['the partition no more', Object.assign(new Error('moved'), { type: 'NOT_LEADER_FOR_PARTITION' }), 1],
 ])('the leader is asked when the preferred replica has %s', async (_, error, joins) => {
   const outOfRange = vi.fn()
-  const group = createGroup({ refreshMetadata: async () => {}, outOfRange })
+  const group = createGroup({ refreshMetadata: async () => {}, reader: { outOfRange } })
   const preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
   const joinAndSync = vi.fn(async () => {})
   Object.assign(group, { preferredReadReplicasPerTopicPartition, joinAndSync })
@@ -259,7 +259,7 @@ describe('a broker that cannot be connected to', () => {
 it('a reader is told that the leader does not have the offset of a partition', async () => {
   const outOfRange = vi.fn()
   const error = new KafkaJSOffsetOutOfRange(new Error(), { topic: 'plants', partition: 0 })
-  await createGroup({ outOfRange }).recoverFromFetch(error)
+  await createGroup({ reader: { outOfRange } }).recoverFromFetch(error)
   expect(outOfRange).toHaveBeenCalledWith(0)
 })
 

@@ -5,7 +5,7 @@ import { compileFunction } from 'node:vm'
 import type { Admin, Consumer, Producer } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, monotonicNow, withClosedPools, withFreshVersions } from './connections.ts'
-import { correctedRunners, groupsWithLiveBrokers, type MemberCluster, type Membership } from './consumer-group.ts'
+import { correctedRunners, groupsWithLiveBrokers, type Reader } from './consumer-group.ts'
 import { batchesWithoutRecords, decodeSizedRecords, keepCommitted } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
 import type { Cluster } from './kafkajs-parts.ts'
@@ -13,13 +13,7 @@ import { createLeaderProducer, type LeaderProducer, type ProduceDefinition } fro
 import { metadataAsTheyAre, readLedPartitions } from './leaderless.ts'
 import { followNewestLeaders, useNewestLeaders } from './newest-leaders.ts'
 import { produceByName } from './produce-request.ts'
-import {
-  fetchByTopicId,
-  fetchWithTopicIds,
-  type LookUpTopicId,
-  metadataWithTopicIds,
-  produceByTopicId,
-} from './topic-ids.ts'
+import { fetchByTopicId, fetchWithTopicIds, metadataWithTopicIds, produceByTopicId } from './topic-ids.ts'
 import { createTransactions, type Transactions } from './transactions.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
@@ -165,7 +159,7 @@ export type ExtendedAdmin = Admin & {
 }
 type CommittedOffset = { partition: number; offset: string; metadata: string }
 /** kafkajs makes each admin, consumer and producer from such parts. */
-type Parts = { cluster: Cluster & MemberCluster }
+type Parts = { cluster: Cluster & { reader?: Reader } }
 /** The fields of a commit by a program that is not a member of the group. */
 const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
 
@@ -204,12 +198,8 @@ function extendedAdmins(createAdmin: (parts: Parts) => Admin) {
 }
 
 export type ExtendedConsumer = Consumer & {
-  /** Each fetch from now on uses the id that this function returns at that time, or the name while it returns none. */
-  byTopicId(topicIdOf: LookUpTopicId): void
   /** Before `run`. */
-  asMember(membership: Membership): void
-  /** Calls back, at each fetch, for a partition whose leader does not have the offset to fetch: seek or pause it. */
-  whenOutOfRange(callBack: (partition: number) => void): void
+  readFor(reader: Reader): void
 }
 /** The start of a consumer in a partition whose offsets are unknown; the readers here seek. */
 const FIRST_OFFSET = '0'
@@ -217,20 +207,13 @@ const FIRST_OFFSET = '0'
 function extendedConsumers(createConsumer: (parts: Parts) => Consumer) {
   return (parts: Parts): ExtendedConsumer => {
     const { cluster } = parts
-    let lookUp: LookUpTopicId = () => undefined
     readLedPartitions(cluster, { unknownOffset: FIRST_OFFSET })
     followNewestLeaders(cluster)
-    fetchWithTopicIds(cluster.brokerPool, (topic) => lookUp(topic))
+    fetchWithTopicIds(cluster.brokerPool, (topic) => cluster.reader?.topicIdOf?.(topic))
     return {
       ...createConsumer(parts),
-      byTopicId(topicIdOf) {
-        lookUp = topicIdOf
-      },
-      asMember(membership) {
-        cluster.membership = membership
-      },
-      whenOutOfRange(callBack) {
-        cluster.outOfRange = callBack
+      readFor(reader) {
+        cluster.reader = reader
       },
     }
   }

@@ -10,7 +10,7 @@ const PATIENT = { requestTimeout: 5_000, connectionTimeout: 5_000 }
 /** The cluster of a consumer that knows the id of the topic. */
 async function connectCluster(address: string) {
   const { consumer, cluster } = await openConsumer(createImpatientKafka(address, PATIENT))
-  consumer.byTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
+  consumer.readFor({ topicIdOf: () => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId })
   return cluster
 }
 

@@ -234,6 +234,8 @@ const REPLIES: Record<string, string> = {
   REQUEST_TIMED_OUT: 'Kafka has not finished the request in time (REQUEST_TIMED_OUT): check that no broker hangs',
   LEADER_NOT_AVAILABLE: 'Kafka elects a leader (LEADER_NOT_AVAILABLE): wait, or restore the brokers that are away',
   NOT_LEADER_FOR_PARTITION: 'Kafka elects a leader (NOT_LEADER_FOR_PARTITION): wait',
+  INCONSISTENT_GROUP_PROTOCOL:
+    'another program uses the consumer group (INCONSISTENT_GROUP_PROTOCOL): name another group, or end the program',
   REBALANCE_IN_PROGRESS: 'the consumer group rebalances (REBALANCE_IN_PROGRESS): wait',
   UNKNOWN_MEMBER_ID:
     'the consumer group has expelled this process (UNKNOWN_MEMBER_ID): its heartbeats came too late; check whether a ' +

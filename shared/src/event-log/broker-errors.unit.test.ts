@@ -94,6 +94,7 @@ describe('the reason of an error', () => {
       /^Kafka has too few in-sync replicas \(NOT_ENOUGH_REPLICAS\): restore the brokers that are/,
     ],
     [createErrorFromCode(5), /^Kafka elects a leader \(LEADER_NOT_AVAILABLE\): wait/],
+    [createErrorFromCode(23), /^another program uses the consumer group \(INCONSISTENT_GROUP_PROTOCOL\): name/],
     [createErrorFromCode(27), /^the consumer group rebalances \(REBALANCE_IN_PROGRESS\): wait/],
     [createErrorFromCode(25), /^the consumer group has expelled this process \(UNKNOWN_MEMBER_ID\): .*heartbeat/],
     [createErrorFromCode(2), /^Kafka responds with CORRUPT_MESSAGE: see the logs of the brokers$/],

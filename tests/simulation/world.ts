@@ -4,12 +4,11 @@ import { type LogRecord, plantCreated } from '@plant-store/shared/plant/plant-cr
 import {
   allPartitions,
   BEFORE_FIRST,
-  FIRST,
   type Offset,
   type Partition,
   partitionOf,
 } from '@plant-store/shared/plant/position.ts'
-import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
+import { BEFORE_LOG, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { newPlant } from '../support/generated-plants.ts'
 import { type SimulatedApi, startApi } from './api.ts'
@@ -302,20 +301,18 @@ function loseKey({ partitions }: RedisServer, random: Random): void {
 /** A Redis folded from a whole log whose last records are claims. */
 function foldOf(log: Log): RedisServer {
   const server = emptyServer(PARTITIONS)
-  for (const partition of allPartitions(PARTITIONS)) {
-    const delivery = log.fetch(partition, FIRST, Infinity)
-    if (delivery === undefined) continue
-    const { records } = delivery
-    const last = records.at(-1)
-    const next = { offset: last?.offset ?? BEFORE_FIRST, eventId: last?.claim?.eventId ?? ('' as const) }
-    applyScript(server.partitions[partition] as PartitionKeys, {
+  for (const [partition, keys] of server.partitions.entries()) {
+    const records = log.records(partition as Partition)
+    const next = checkpointAt(records.at(-1)?.offset ?? BEFORE_FIRST, records)
+    const call = {
       generation: '',
       freshGeneration: 'other',
       partitions: PARTITIONS,
       expected: BEFORE_LOG,
       next,
       records,
-    })
+    }
+    applyScript(keys, call)
   }
   return server
 }

@@ -82,10 +82,10 @@ export function scramOverTls(dir: string, name: string, hosts: readonly string[]
 }
 
 /** The arguments that give users their passwords when the data directory is formatted. */
-export const withPasswords = (passwords: Record<string, string>) =>
+export const withPasswords = (passwords: Record<string, string>, mechanism = MECHANISM) =>
   Object.entries(passwords).flatMap(([user, password]) => [
     '--add-scram',
-    `${MECHANISM}=[name=${user},password=${password}]`,
+    `${mechanism}=[name=${user},password=${password}]`,
   ])
 
 function clusterIdOf(dir: string): string {
@@ -109,16 +109,16 @@ const brokersByCertificate = (caFile: string) => ({
 })
 
 /**
- * What three nodes on a developer's machine have in common: each record on all of them, of which two must have it.
+ * What the nodes on a developer's machine have in common: each record on all of them, of which up to two must have it.
  * `places` has the ports of the controllers.
  */
 export const clusterSettings = (places: Places) => ({
   ...localNode,
   'controller.quorum.voters': places.map(({ id, controller }) => `${id}@${HOST}:${controller}`).join(','),
   'default.replication.factor': places.length,
-  'min.insync.replicas': 2,
+  'min.insync.replicas': Math.min(2, places.length),
   'unclean.leader.election.enable': false,
   'offsets.topic.replication.factor': places.length,
   'transaction.state.log.replication.factor': places.length,
-  'transaction.state.log.min.isr': 2,
+  'transaction.state.log.min.isr': Math.min(2, places.length),
 })

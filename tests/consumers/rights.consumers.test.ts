@@ -22,7 +22,6 @@ describe('a Kafka that asks who is there', () => {
   beforeAll(async () => {
     tokens = await startTokenEndpoint(USER)
     kafka = await startSecuredKafka({ users: [USER], tokenKeysUrl: tokens.keysUrl })
-    await kafka.setScramPassword(USER, PASSWORD)
     return async () => {
       tokens.close()
       await kafka.stop()
@@ -61,11 +60,17 @@ describe('a Kafka that asks who is there', () => {
     })
   })
 
-  it.each(['search-index', 'own-table', 'python', 'java'])('lets the example %s in by its settings', async (name) => {
+  // The library reads the settings of the first two, as of the services, whose logins logins.secured tries.
+  it.each([
+    ['search-index', 1],
+    ['own-table', 1],
+    ['python', 4],
+    ['java', 4],
+  ])('lets the example %s in by its settings, in %i ways', async (name, ways) => {
     const topic = await openTopic(3, kafka.brokers)
     await topic.append(3)
     await kafka.allowAll(USER)
-    // The leaders of the partitions are all brokers: each of them lets the user in now.
+    // The broker lets the user in a moment later.
     await eventually(() => consumeInto(topic.topic, { brokers: kafka.sasl.split(','), ...as(USER) }))
     const folder = temporaryFolder()
     const certified = kafka.authority.issue(name, USER)
@@ -84,7 +89,7 @@ describe('a Kafka that asks who is there', () => {
         ...{ KAFKA_SSL_CERT_FILE: certified.cert, KAFKA_SSL_KEY_FILE: certified.key },
       },
     ]
-    for (const [n, settings] of logins.entries()) {
+    for (const [n, settings] of logins.slice(0, ways).entries()) {
       const lines = await runExample(name, READ_TO_END[name]?.(join(folder, String(n))) ?? [], settings)
       expect(lines.at(-1)).toMatch(/"plants":\s?3\b|3 plants are in the index/)
     }

@@ -40,7 +40,8 @@ const NOBODY_LISTENS = 1
 let cluster: Awaited<ReturnType<typeof startSecuredKafka>>
 
 beforeAll(async () => {
-  cluster = await startSecuredKafka({ users: [USER], moreSettings: { 'replica.selector.class': NEAREST } })
+  const moreSettings = { 'replica.selector.class': NEAREST }
+  cluster = await startSecuredKafka({ nodeIds: NODE_IDS, users: [USER], moreSettings })
   await cluster.allowAll(USER)
 })
 afterAll(() => cluster?.stop())

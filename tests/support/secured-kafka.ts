@@ -10,13 +10,13 @@ import { freePort } from '../../local/processes/port.ts'
 import { createAuthority } from '../../local/stores/certificates.ts'
 import { ensureKafka } from '../../local/stores/jars.ts'
 import { answersKafka, defaultJavaArgs, newClusterId, startNode } from '../../local/stores/kafka.ts'
-import { clusterSettings } from '../../local/stores/kafka-cluster.ts'
+import { clusterSettings, withPasswords } from '../../local/stores/kafka-cluster.ts'
 import { untilBrokersAreKnown } from './known-brokers.ts'
 import { quietLog } from './quiet-log.ts'
 import { SECRET_MARK } from './secrets.ts'
 import { EXPECTED } from './token-endpoint.ts'
 
-/** The password of every user that logs in with PLAIN. */
+/** The password of every user, by PLAIN and at first by SCRAM. */
 export const PASSWORD = `a-password-${SECRET_MARK}`
 const MODULES = 'org.apache.kafka.common.security'
 const HOST = 'localhost'
@@ -25,7 +25,9 @@ const RESTART_GRACE_MS = 60_000
 const START_TIMEOUT_MS = 120_000
 
 export type SecuredKafkaOptions = {
-  /** The users that may log in with PLAIN. */
+  /** One broker unless given: each more takes 3 s of a core to start. */
+  nodeIds?: readonly number[]
+  /** The users that may log in with PLAIN and SCRAM. */
   users: readonly string[]
   /** The URL of the keys by which Kafka verifies tokens; without it, no client may log in with OAUTHBEARER. */
   tokenKeysUrl?: string
@@ -36,21 +38,19 @@ export type SecuredKafkaOptions = {
 
 /** Kafka asks no other server. */
 const ALLOWED_URLS = 'org.apache.kafka.sasl.oauthbearer.allowed.urls'
-const NODE_IDS = [1, 2, 3]
 /** The listeners have the names of their protocols. */
 const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
 
 /**
- * A Kafka of three brokers with ACLs. Clients without a name, at `brokers`, may do everything; all other clients only
- * what an ACL allows: at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by
- * a certificate.
+ * A Kafka with ACLs. Clients without a name, at `brokers`, may do everything; all other clients only what an ACL allows:
+ * at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by a certificate.
  */
 export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}, ...options }: SecuredKafkaOptions) {
-  const { java, classpath } = { ...(await ensureKafka()), ...options }
+  const { java, classpath, nodeIds } = { ...(await ensureKafka()), nodeIds: [1], ...options }
   const dir = mkdtempSync(join(inject('testRun'), 'secured-kafka-'))
   const authority = createAuthority(dir)
   const otherAuthority = createAuthority(dir, 'other')
-  const places = await Promise.all(NODE_IDS.map(placeOf))
+  const places = await Promise.all(nodeIds.map(placeOf))
   const common = {
     ...clusterSettings(places),
     ...securitySettings(authority, dir, users),
@@ -58,11 +58,14 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
     ...moreSettings,
   }
   const clusterId = newClusterId()
+  const passwords = Object.fromEntries(users.map((user) => [user, PASSWORD]))
+  const formatArgs = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => withPasswords(passwords, mechanism))
   function start({ id, controller, listeners }: (typeof places)[number]) {
     const name = `kafka-${id}`
     const advertised = LISTENERS.map((listener) => `${listener}://${HOST}:${listeners[listener]}`).join(',')
     return startNode({
-      ...{ name, dir: join(dir, name), logFile: join(dir, `${name}.log`), classpath, java, clusterId },
+      ...{ name, dir: join(dir, name), logFile: join(dir, `${name}.log`) },
+      ...{ classpath, java, clusterId, formatArgs },
       settings: {
         ...common,
         'node.id': id,
@@ -80,17 +83,6 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
   const brokers = addresses('PLAINTEXT')
   await untilBrokersAreKnown(brokers)
   const admins = createKafka(brokers.split(','), 'test-admin', quietLog)
-
-  /** Runs one of Kafka's own tools. */
-  const configure = (...args: string[]) =>
-    promisify(execFile)(java, [
-      '-cp',
-      classpath,
-      'org.apache.kafka.tools.ConfigCommand',
-      '--bootstrap-server',
-      brokers,
-      ...args,
-    ])
 
   return {
     dir,
@@ -129,12 +121,12 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
       }
     },
 
+    /** Changes the password of a user of SCRAM-SHA-256, by Kafka's own tool. */
     async setScramPassword(user: string, password: string): Promise<void> {
-      // The tool refuses both in one call.
-      for (const mechanism of ['SCRAM-SHA-256', 'SCRAM-SHA-512']) {
-        const credential = `${mechanism}=[password=${password}]`
-        await configure('--alter', '--entity-type', 'users', '--entity-name', user, '--add-config', credential)
-      }
+      const tool = ['-cp', classpath, 'org.apache.kafka.tools.ConfigCommand', '--bootstrap-server', brokers]
+      const change = ['--alter', '--entity-type', 'users', '--entity-name', user]
+      const credential = `SCRAM-SHA-256=[password=${password}]`
+      await promisify(execFile)(java, [...tool, ...change, '--add-config', credential])
     },
 
     /** Lets a user do everything with all topics and groups. */

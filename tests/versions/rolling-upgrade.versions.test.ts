@@ -37,7 +37,7 @@ async function startUnderLoad(environment: Environment) {
 it('no create fails while Kafka 4.0 is upgraded, one broker after the other', async () => {
   const jars = join(temporaryFolder(), 'jars')
   leadTo(dirname((await ensureKafka(undefined, '4.0.2')).classpath), jars)
-  const kafka = await startSecuredKafka({ users: [], classpath: join(jars, '*') })
+  const kafka = await startSecuredKafka({ nodeIds: [1, 2, 3], users: [], classpath: join(jars, '*') })
   onTestFinished(kafka.stop)
   const { store, apis, load, expectNoHarm } = await startUnderLoad({ kafkaBrokers: kafka.brokers })
   leadTo(dirname((await ensureKafka()).classpath), jars)

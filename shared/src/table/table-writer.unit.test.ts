@@ -200,49 +200,6 @@ it('counts the partitions that wait, also while their latest rows cannot be read
   expect([writer.waiting(), rows]).toEqual([0, [offsets(10), offsets(10)]])
 })
 
-it('a look-up without a reply delays no other partition a second time', async () => {
-  let reply = Promise.withResolvers<void>()
-  const { follow, apply, pass, rows } = openWriter({
-    beforeLookUp: (partition) => (partition === P0 ? Promise.resolve() : reply.promise),
-  })
-  follow(-1, -1)
-  await pass()
-  apply(P0, 1)
-  apply(P1, 1)
-  await pass()
-  reply.reject(new Error('timed out'))
-  reply = Promise.withResolvers()
-  await pass()
-  apply(P0, 1)
-  apply(P1, 1)
-  await pass()
-  expect(rows).toEqual([[0, 1], []])
-})
-
-it('a partition is caught up in order while others are written', async () => {
-  let deliver = Promise.withResolvers<void>()
-  const { follow, apply, pass, rows } = openWriter({
-    async readLog(ranges, onRecords) {
-      for (const [partition, { from, end }] of ranges) {
-        for (let offset = from.offset + 1; offset < end; offset++) {
-          await deliver.promise
-          deliver = Promise.withResolvers()
-          await onRecords(partition, [recordAt(offset)], checkpointAt(offset))
-        }
-      }
-    },
-  })
-  follow(-1, 9)
-  for (let n = 0; n < 10; n++) {
-    await pass()
-    apply(P0, 1)
-    apply(P1, 1)
-    deliver.resolve()
-    await pass()
-    expect(rows).toEqual([offsets(n + 1), n < 9 ? offsets(n + 1) : offsets(20)])
-  }
-})
-
 it('a partition that is assigned anew while it is caught up gets no row before those before it', async () => {
   const readings: OnRecords[] = []
   const { writer, follow, pass, rows } = openWriter({

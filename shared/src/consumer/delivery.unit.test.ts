@@ -91,15 +91,6 @@ describe('a delivery', () => {
     }
   })
 
-  it('begins behind no gap, whatever another assignment still delivers', async () => {
-    const { onRecords, checkpointOf, given } = await openDelivery(at(7))
-    const stale = await checkpointOf(P)
-    const from = await checkpointOf(P)
-    for (const begun of [stale, from]) expect(await onRecords(P, creations(8, 10), at(9), begun)).toEqual(BEFORE_LOG)
-    await onRecords(P, creations(0, 10), at(9), BEFORE_LOG)
-    expect(given).toEqual([8, 9])
-  })
-
   it('begins behind no gap when the group went on elsewhere, while an assignment from before was at work', async () => {
     const { onRecords, checkpointOf, given, now } = await openDelivery(BEFORE_LOG)
     const old = onRecords(P, creations(0, 5), at(4), await checkpointOf(P))

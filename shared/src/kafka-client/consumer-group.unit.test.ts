@@ -285,16 +285,12 @@ describe('the errors of fetches', () => {
   }
 
   const lost = new KafkaJSConnectionError('lost')
-  it('crash the consumer when six follow each other', async () => {
-    expect(await fetchesOf(1_000, lost)).toEqual({ begun: RETRIES + 1, crashes: 1 })
-  })
-
-  it('do not crash the consumer when a minute of fetching is before each', async () => {
-    expect(await fetchesOf(LONG_MS, lost)).toEqual({ begun: 12, crashes: 0 })
-  })
-
-  it('crash the consumer at once when another fetch would not change them', async () => {
-    const lasting = Object.assign(new Error('lasting'), { retriable: false })
-    expect(await fetchesOf(LONG_MS, lasting)).toEqual({ begun: 1, crashes: 1 })
+  const lasting = Object.assign(new Error('lasting'), { retriable: false })
+  it.each([
+    ['crash the consumer when six follow each other', 1_000, lost, { begun: RETRIES + 1, crashes: 1 }],
+    ['do not when a minute of fetching is before each', LONG_MS, lost, { begun: 12, crashes: 0 }],
+    ['crash it at once when another fetch would not change them', LONG_MS, lasting, { begun: 1, crashes: 1 }],
+  ])('%s', async (_what, failsAfterMs, error, counts) => {
+    expect(await fetchesOf(failsAfterMs, error)).toEqual(counts)
   })
 })

@@ -2,7 +2,7 @@ import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import { enumeration, int64, propertiesOf } from '@plant-store/shared/plant/fields.ts'
 import fastify from 'fastify'
 import { Type } from 'typebox'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { sendError } from './error-responses.ts'
 import { type Failure, HttpError } from './errors.ts'
 import { acceptJsonBodies } from './request-body.ts'
@@ -46,15 +46,16 @@ it('an integer and one of a list pass exactly, and other values are described', 
   )
 })
 
-describe('a failure', () => {
-  const Other = Type.Object({ detail: Type.Number() })
+const Other = Type.Object({ detail: Type.Number() })
 
-  it.each<[string, unknown, number]>([
-    ['a failure of the table', new HttpError('duplicateId' satisfies Failure), 40003],
-    ['an internal failure of the table', new HttpError('internal'), 50000],
-    ['any error', new Error('broken'), 50000],
-    ['a text', 'broken', 50000],
-  ])('keeps the Error shape where the route has another schema for its status: %s', async (_what, thrown, error) => {
+it.each<[string, unknown, number]>([
+  ['a failure of the table', new HttpError('duplicateId' satisfies Failure), 40003],
+  ['an internal failure of the table', new HttpError('internal'), 50000],
+  ['any error', new Error('broken'), 50000],
+  ['a text', 'broken', 50000],
+])(
+  'a failure keeps the Error shape where the route has another schema for its status: %s',
+  async (_what, thrown, error) => {
     const app = fastify()
     app.setErrorHandler(sendError)
     const schema = { response: { '4xx': Other, 400: Other, '5xx': Other, 500: Other, default: Other } }
@@ -65,5 +66,5 @@ describe('a failure', () => {
     expect(response.statusCode).toBe(Math.floor(error / 100))
     expect(response.json()).toEqual({ error, message: expect.any(String) })
     expect(response.headers['content-type']).toBe('application/json')
-  })
-})
+  },
+)

@@ -6,18 +6,11 @@ import { parsePageQuery } from './list-route.ts'
 const PARTITIONS = 2
 
 describe('the query of a list', () => {
-  it('defaults to the first 100 plants', () => {
+  it('has a limit from 1 to 1000 and a cursor of a page, by default the first 100 plants', () => {
     expect(parsePageQuery({}, PARTITIONS)).toEqual({ limit: 100, cursor: firstCursor(PARTITIONS) })
-  })
-
-  it('accepts a limit from 1 to 1000', () => {
-    for (const limit of [1, 9, 10, 999, 1_000])
-      expect(parsePageQuery({ limit: String(limit) }, PARTITIONS).limit).toBe(limit)
-  })
-
-  it('accepts a cursor of a page', () => {
     const cursor = { partition: 1 as Partition, listed: [3, 4] }
-    expect(parsePageQuery({ cursor: encodeCursor(cursor) }, PARTITIONS).cursor).toEqual(cursor)
+    for (const limit of [1, 9, 10, 999, 1_000])
+      expect(parsePageQuery({ limit: `${limit}`, cursor: encodeCursor(cursor) }, PARTITIONS)).toEqual({ limit, cursor })
   })
 
   it.each([

@@ -17,59 +17,37 @@ import { replayPlants } from './replay-plants.ts'
 const eventIdsOf = (records: readonly NewRecord[]) => records.map(({ headers }) => String(headers.ce_id)).sort()
 const newEventId = () => randomUUID() as EventId
 
-describe('a consumer of plants', () => {
-  it('receives each plant once, in log order, and no void claim', async () => {
-    const topic = await openTopic(3)
-    const first = await topic.append(50)
-    const repeated = first.slice(10, 20)
-    const voids = Array.from({ length: 50 }, (_, index) => newEvent(BigInt(index + 1), topic.partitions))
-    await topic.appendRecords([...repeated, ...voids])
-    const consumer = await consumeInto(topic.topic)
-    const later = await topic.append(20)
-    await eventually(() => expect(consumer.events).toHaveLength(70))
-    await eventually(() => expect(consumer.lag()).toBe(0))
-    expect(consumer.events.map(({ eventId }) => eventId).sort()).toEqual(eventIdsOf([...first, ...later]))
-    for (const partition of [0, 1, 2]) {
-      const offsets = consumer.events.filter((event) => event.partition === partition).map(({ offset }) => offset)
-      expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
-    }
-    expect(consumer.problems()).toEqual([])
+it('a consumer waits at a batch that cannot be decoded, says so, and receives the plants of other partitions', async () => {
+  const topic = await openTopic(2)
+  await keepCompression(topic)
+  await appendUndecodable(topic.topic, 0 as Partition)
+  const consumer = await consumeInto(topic.topic)
+  const others = (await topic.append(20)).filter(({ partition }) => partition === 1)
+  await eventually(() => expect(consumer.events.map(({ eventId }) => eventId).sort()).toEqual(eventIdsOf(others)))
+  await eventually(() =>
+    expect(consumer.problems()).toEqual([expect.stringMatching(/^partition 0 cannot be read from offset 0 on/)]),
+  )
+  const replay = replayPlants({
+    ...{ brokers: inject('kafkaBrokers').split(','), topic: topic.topic, log: quietLog },
+    onPlantCreated() {},
   })
-
-  it('waits at a batch that cannot be decoded, says so, and receives the plants of other partitions', async () => {
-    const topic = await openTopic(2)
-    await keepCompression(topic)
-    await appendUndecodable(topic.topic, 0 as Partition)
-    const consumer = await consumeInto(topic.topic)
-    const others = (await topic.append(20)).filter(({ partition }) => partition === 1)
-    await eventually(() => expect(consumer.events.map(({ eventId }) => eventId).sort()).toEqual(eventIdsOf(others)))
-    await eventually(() =>
-      expect(consumer.problems()).toEqual([expect.stringMatching(/^partition 0 cannot be read from offset 0 on/)]),
-    )
-    const replay = replayPlants({
-      ...{ brokers: inject('kafkaBrokers').split(','), topic: topic.topic, log: quietLog },
-      onPlantCreated() {},
-    })
-    await expect(replay).rejects.toMatchObject({ name: 'PlantConsumerError', code: 'undecodable-batch' })
-  })
+  await expect(replay).rejects.toMatchObject({ name: 'PlantConsumerError', code: 'undecodable-batch' })
 })
 
-describe('an event', () => {
-  it('has every field of its record', async () => {
-    const topic = await openTopic(1)
-    const traceparent = parseTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01') as Traceparent
-    const [tagged, plain] = [newEventId(), newEventId()]
-    const fern = newPlant(MIN_INT64, { name: 'fern', tag: 'indoor' })
-    const oak = newPlant(MAX_INT64, { name: 'oak' })
-    await topic.appendRecords([plantCreated(fern, tagged, 1, { traceparent }), plantCreated(oak, plain, 1)])
-    const consumer = await consumeInto(topic.topic)
-    await eventually(() => expect(consumer.events).toHaveLength(2))
-    const time = expect.any(Date)
-    expect(consumer.events).toEqual([
-      { ...fern, eventId: tagged, time, partition: 0, offset: 0, traceparent },
-      { ...oak, eventId: plain, time, partition: 0, offset: 1 },
-    ])
-  })
+it('an event has every field of its record', async () => {
+  const topic = await openTopic(1)
+  const traceparent = parseTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01') as Traceparent
+  const [tagged, plain] = [newEventId(), newEventId()]
+  const fern = newPlant(MIN_INT64, { name: 'fern', tag: 'indoor' })
+  const oak = newPlant(MAX_INT64, { name: 'oak' })
+  await topic.appendRecords([plantCreated(fern, tagged, 1, { traceparent }), plantCreated(oak, plain, 1)])
+  const consumer = await consumeInto(topic.topic)
+  await eventually(() => expect(consumer.events).toHaveLength(2))
+  const time = expect.any(Date)
+  expect(consumer.events).toEqual([
+    { ...fern, eventId: tagged, time, partition: 0, offset: 0, traceparent },
+    { ...oak, eventId: plain, time, partition: 0, offset: 1 },
+  ])
 })
 
 describe('a foreign or unreadable record', () => {

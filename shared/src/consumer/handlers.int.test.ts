@@ -25,84 +25,78 @@ function heldHandler() {
   }
 }
 
-describe('a handler that fails', () => {
-  it('gets the same batch again, which goes to onDeadLetter after maxAttempts failures, and no other one with it', async () => {
-    const topic = await openTopic(1)
-    await topic.append(25)
-    const calls: bigint[][] = []
-    const letters: DeadLetter[] = []
-    let refusals = 2
-    const consumer = await consumeInto(topic.topic, {
-      ...QUICK,
-      maxBatch: 10,
-      maxAttempts: 3,
-      onPlantsCreated(events) {
-        calls.push(events.map(({ id }) => id))
-        if (!events.some(({ id }) => id === 15n)) return
-        // The events that it takes off its list fail with the rest.
-        events.splice(0, 2)
-        throw new Error('never')
-      },
-      onDeadLetter(letter) {
-        if (refusals-- > 0) throw new Error('full')
-        letters.push(letter)
-      },
-    })
-    await eventually(() => expect(consumer.lag()).toBe(0))
-    const ids = (first: bigint, count: number) => Array.from({ length: count }, (_, n) => first + BigInt(n))
-    const failing = ids(11n, 10)
-    expect(calls).toEqual([ids(1n, 10), ...Array(5).fill(failing), ids(21n, 5)])
-    expect(letters).toMatchObject([{ events: failing.map((id) => ({ id })), attempts: 5, error: { message: 'never' } }])
+it('a handler that fails gets the same batch again, which goes to onDeadLetter after maxAttempts failures, and no other one with it', async () => {
+  const topic = await openTopic(1)
+  await topic.append(25)
+  const calls: bigint[][] = []
+  const letters: DeadLetter[] = []
+  let refusals = 2
+  const consumer = await consumeInto(topic.topic, {
+    ...QUICK,
+    maxBatch: 10,
+    maxAttempts: 3,
+    onPlantsCreated(events) {
+      calls.push(events.map(({ id }) => id))
+      if (!events.some(({ id }) => id === 15n)) return
+      // The events that it takes off its list fail with the rest.
+      events.splice(0, 2)
+      throw new Error('never')
+    },
+    onDeadLetter(letter) {
+      if (refusals-- > 0) throw new Error('full')
+      letters.push(letter)
+    },
   })
+  await eventually(() => expect(consumer.lag()).toBe(0))
+  const ids = (first: bigint, count: number) => Array.from({ length: count }, (_, n) => first + BigInt(n))
+  const failing = ids(11n, 10)
+  expect(calls).toEqual([ids(1n, 10), ...Array(5).fill(failing), ids(21n, 5)])
+  expect(letters).toMatchObject([{ events: failing.map((id) => ({ id })), attempts: 5, error: { message: 'never' } }])
 })
 
-describe('a handler that is slow', () => {
-  it('delays other partitions for a limited time', async () => {
-    const topic = await openTopic(2)
-    const events: PlantCreated[] = []
-    const consumer = await consumeInto(topic.topic, {
-      async onPlantCreated(event) {
-        if (event.partition === 0) await delay(systemTime, SLOW_MS)
-        events.push(event)
-      },
-    })
-    const countOf = (partition: number) => events.filter((event) => event.partition === partition).length
-    const slow = (await topic.append(2 * MANY)).filter(({ partition }) => partition === 0).length
-    const fast = 2 * MANY - slow
-    await eventually(() => expect(countOf(1)).toBe(fast))
-    while ((await topic.append(1))[0]?.partition === 0);
-    await eventually(() => expect(countOf(1)).toBeGreaterThan(fast))
-    expect(countOf(0)).toBeLessThan(slow)
-    await consumer.stop()
+it('a handler that is slow delays other partitions for a limited time', async () => {
+  const topic = await openTopic(2)
+  const events: PlantCreated[] = []
+  const consumer = await consumeInto(topic.topic, {
+    async onPlantCreated(event) {
+      if (event.partition === 0) await delay(systemTime, SLOW_MS)
+      events.push(event)
+    },
   })
+  const countOf = (partition: number) => events.filter((event) => event.partition === partition).length
+  const slow = (await topic.append(2 * MANY)).filter(({ partition }) => partition === 0).length
+  const fast = 2 * MANY - slow
+  await eventually(() => expect(countOf(1)).toBe(fast))
+  while ((await topic.append(1))[0]?.partition === 0);
+  await eventually(() => expect(countOf(1)).toBeGreaterThan(fast))
+  expect(countOf(0)).toBeLessThan(slow)
+  await consumer.stop()
 })
 
-describe('a pause', () => {
-  it('waits for the running handler and calls none until resume', async () => {
-    const topic = await openTopic(1)
-    const handler = heldHandler()
-    const consumer = await consumeInto(topic.topic, { onPlantCreated: handler.handle })
-    await topic.append(5)
-    await eventually(() => expect(handler.begun).toHaveLength(1))
-    let isPaused = false
-    const paused = consumer.pause().then(() => {
-      isPaused = true
-    })
-    await topic.append(5)
-    expect(isPaused).toBe(false)
-    handler.release()
-    await paused
-    expect([handler.begun.length, handler.ended.length]).toEqual([1, 1])
-    // Another reader has them all, and so would this one, were it not paused.
-    const other = await consumeInto(topic.topic)
-    await eventually(() => expect(other.events).toHaveLength(10))
-    expect(handler.begun).toHaveLength(1)
-    expect(consumer.problems()).toEqual([])
-
-    consumer.resume()
-    await eventually(() => expect(handler.ended).toHaveLength(10))
-    expect(handler.ended.map(({ id }) => id)).toEqual(other.events.map(({ id }) => id))
+it('a pause waits for the running handler and calls none until resume', async () => {
+  const topic = await openTopic(1)
+  const handler = heldHandler()
+  const consumer = await consumeInto(topic.topic, { onPlantCreated: handler.handle })
+  await topic.append(5)
+  await eventually(() => expect(handler.begun).toHaveLength(1))
+  let isPaused = false
+  const paused = consumer.pause().then(() => {
+    isPaused = true
   })
+  await topic.append(5)
+  expect(isPaused).toBe(false)
+  handler.release()
+  await paused
+  expect([handler.begun.length, handler.ended.length]).toEqual([1, 1])
+  // Another reader has them all, and so would this one, were it not paused.
+  const other = await consumeInto(topic.topic)
+  await eventually(() => expect(other.events).toHaveLength(10))
+  expect(handler.begun).toHaveLength(1)
+  expect(consumer.problems()).toEqual([])
+
+  consumer.resume()
+  await eventually(() => expect(handler.ended).toHaveLength(10))
+  expect(handler.ended.map(({ id }) => id)).toEqual(other.events.map(({ id }) => id))
 })
 
 describe('stopping', () => {

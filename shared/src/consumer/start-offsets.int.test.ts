@@ -54,27 +54,25 @@ describe('a group without a position', () => {
   })
 })
 
-describe('the committed position', () => {
-  it('is the next offset with the event id before it; an offset without an event id is accepted', async () => {
-    const topic = await openTopic(1)
-    const [, , third] = await topic.append(4)
-    const groupId = newGroup()
-    const offsets = { groupId, topic: topic.topic, partitions: [{ partition: 0, offset: '2' }] }
-    await withAdmin(topic.kafka, (admin) => admin.setOffsets(offsets))
-    const consumer = await consumeInto(topic.topic, {
-      groupId,
-      onPlantCreated({ id }) {
-        if (id === 4n) throw new Error('not this one')
-      },
-    })
-    const eventId = String(third?.headers.ce_id)
-    await eventually(() => expect(consumer.positions()).toEqual(new Map([[0, 3]])))
-    const problem = /^partition 0: .*the handler failed at offset 3, attempt \d+: not this one/
-    await eventually(() => expect(consumer.problems()).toEqual([expect.stringMatching(problem)]))
-    expect(consumer.lag()).toBe(1)
-    await consumer.stop()
-    expect(await readGroupOffsets(topic.kafka, groupId, topic.topic)).toEqual(
-      new Map([[0, { next: 3, metadata: JSON.stringify({ partitions: 1, eventId }) }]]),
-    )
+it('the committed position is the next offset with the event id before it; an offset without an event id is accepted', async () => {
+  const topic = await openTopic(1)
+  const [, , third] = await topic.append(4)
+  const groupId = newGroup()
+  const offsets = { groupId, topic: topic.topic, partitions: [{ partition: 0, offset: '2' }] }
+  await withAdmin(topic.kafka, (admin) => admin.setOffsets(offsets))
+  const consumer = await consumeInto(topic.topic, {
+    groupId,
+    onPlantCreated({ id }) {
+      if (id === 4n) throw new Error('not this one')
+    },
   })
+  const eventId = String(third?.headers.ce_id)
+  await eventually(() => expect(consumer.positions()).toEqual(new Map([[0, 3]])))
+  const problem = /^partition 0: .*the handler failed at offset 3, attempt \d+: not this one/
+  await eventually(() => expect(consumer.problems()).toEqual([expect.stringMatching(problem)]))
+  expect(consumer.lag()).toBe(1)
+  await consumer.stop()
+  expect(await readGroupOffsets(topic.kafka, groupId, topic.topic)).toEqual(
+    new Map([[0, { next: 3, metadata: JSON.stringify({ partitions: 1, eventId }) }]]),
+  )
 })

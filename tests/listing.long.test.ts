@@ -21,7 +21,7 @@ const countOf = ({ states }: Truth) => states.reduce((sum, { plants }) => sum + 
 it('lists and reads reflect tokens; lists read during creates over two apis repeat and skip nothing, and end with every plant', async () => {
   const store = await createPlantStore()
   const [first, second] = await Promise.all([
-    // Shorter, for the reads that wait in vain.
+    // Shorter, for the reads that wait until their deadline.
     store.startApi({ ...DEADLINES, READ_DEADLINE_MS: '15000' }),
     store.startApi(DEADLINES),
     store.startProjector(),

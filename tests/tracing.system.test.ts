@@ -73,7 +73,7 @@ it('a create is one trace through api, Kafka, projector and consumer, with its e
   expect(readFileSync(api.logFile, 'utf8')).toContain(`"trace_id":"${TRACE}","span_id":"${server?.spanId}"`)
   expect(readFileSync(projector.logFile, 'utf8')).toMatch(new RegExp(`"trace_id":"${TRACE}".*"applied"`))
 
-  // The consumer and the projector have spans of their own for an event of a trace that is not sampled.
+  // The consumer and the projector have separate spans for an event of a trace that is not sampled.
   const unsampled = await store.startApi({ ...collector.environment, OTEL_TRACES_SAMPLER: 'always_off' })
   expect((await createPlant(unsampled.url, 8n, NAME, SAMPLED)).response?.status).toBe(200)
   const [, other] = (await readRawRecords(store)).sort((x, y) => Number(x.key) - Number(y.key))

@@ -24,7 +24,7 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
   const clearLine = () => (progressLine === '' ? '' : CLEAR_LINE)
 
   async function print(text: string): Promise<void> {
-    // What an interrupted command has found may be its own interruption.
+    // A finding of an interrupted command may be its own interruption.
     signal.throwIfAborted()
     await write(stdout, safeOutput(text, colours), signal)
   }

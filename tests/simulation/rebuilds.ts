@@ -156,7 +156,7 @@ export function createRebuilds(context: ProcessContext) {
       const keys = server.partitions[partition] as PartitionKeys
       const [first] = log.records(partition)
       const generation = freshGeneration()
-      // It refuses to work beside a generation of a newer release.
+      // It refuses to work while there is a generation of a newer release.
       if ([keys.live, keys.filling].some((name) => wholeGeneration(keys, name) !== undefined)) return
       const { length: partitions } = server.partitions
       beginScript(keys, generation, partitions)

@@ -108,7 +108,7 @@ async function checkReadsWithoutKafka(world: World): Promise<void> {
 
 export const isAtRest = (world: World): boolean => unrest(world).length === 0
 
-/** What has not come to rest. */
+/** The parts that have not come to rest. */
 function unrest(world: World): string[] {
   const [apis, projecting] = [world.started(), world.projecting()]
   const services = [...apis.map(({ claimIndex }) => claimIndex), ...projecting.map(({ projector }) => projector)]

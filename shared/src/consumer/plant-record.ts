@@ -56,7 +56,7 @@ export function plantRecordReader(partitions: number) {
   })
 }
 
-/** Of a Date, in both directions. Kafka accepts any int64 as a timestamp. */
+/** The limit of a Date, in both directions. Kafka accepts any int64 as a timestamp. */
 const MAX_DATE_MS = 8.64e15
 
 /** The event of a claim; undefined when its plant cannot be read. */

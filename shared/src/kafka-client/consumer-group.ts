@@ -7,7 +7,7 @@ import type { LookUpTopicId } from './topic-ids.ts'
 /** The member of a group that one consumer has been and the next one becomes. */
 export type Membership = { groupId?: string; memberId?: string | null }
 
-/** What a consumer needs of the reader that it fetches for. */
+/** The parts of a reader that its consumer needs. */
 export type Reader = {
   /** Each fetch uses the id that this returns at that time, or the name while it returns none. */
   topicIdOf?: LookUpTopicId

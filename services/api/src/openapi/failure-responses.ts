@@ -38,7 +38,7 @@ export function headerReferences(names: readonly ResponseHeader[]): Record<strin
 function responseOf(status: number, failures: readonly Failure[]) {
   const title = status === 400 ? 'Unexpected error' : `${STATUS_CODES[status]} (an addition)`
   const headers = [
-    // That of the claim that has the id.
+    // The position of the claim that has the id.
     ...(failures.includes('duplicateId') ? (['Plants-Position'] as const) : []),
     ...responseHeadersOf(status),
   ]

@@ -17,7 +17,9 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
   // A failed write to stdout rejects `print`. One to stderr can be reported nowhere.
   for (const stream of [stdout, stderr]) stream.on('error', () => {})
 
-  const stdoutIsTerminal = stdout.isTTY === true
+  // A dumb terminal shows control sequences as text.
+  const takesControl = ({ isTTY }: NodeJS.WriteStream) => isTTY === true && env.TERM !== 'dumb'
+  const stdoutIsTerminal = takesControl(stdout)
   const colours = stdoutIsTerminal && !env.NO_COLOR
   const stderrColumns = () => sizeOf(stderr, stderr.columns, COLUMNS)
   let progressLine = ''
@@ -44,7 +46,7 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
         if (!(error instanceof ClosedPipe)) throw error
       }),
     /** As `print`, but a program gets each byte unchanged; only a terminal gets escaped text. */
-    printData: (text: string) => (stdoutIsTerminal ? print(text) : write(stdout, text, signal)),
+    printData: (text: string) => (stdout.isTTY ? print(text) : write(stdout, text, signal)),
     /** Writes messages to stderr, above the progress line. */
     printError(text: string): void {
       stderr.write(clearLine() + safeOutput(text, false) + progressLine)
@@ -66,7 +68,7 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
     draw: (text: string) => write(stdout, text, signal),
     stdoutIsTerminal,
     /** Progress may be redrawn in place. */
-    stderrIsTerminal: stderr.isTTY === true,
+    stderrIsTerminal: takesControl(stderr),
     /** Stdout may be coloured: it is a terminal, and NO_COLOR is not set. */
     colours,
     /** Current size of a terminal; infinite without one, so that nothing is shortened. */

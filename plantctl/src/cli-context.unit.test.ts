@@ -4,9 +4,9 @@ import { openCliContext } from './cli-context.ts'
 import { createPaint } from './terminal/layout.ts'
 
 /** A process whose stdout and stderr are both terminals or both pipes, and what was written to them. */
-function openOn({ isTTY }: { isTTY: boolean }) {
+function openOn({ isTTY, env = {} }: { isTTY: boolean; env?: NodeJS.ProcessEnv }) {
   const [stdout, stderr] = [0, 1].map(() => Object.assign(new PassThrough(), { isTTY, columns: 80, rows: 24 }))
-  const process = { env: {}, stdout, stderr } as unknown as NodeJS.Process
+  const process = { env, stdout, stderr } as unknown as NodeJS.Process
   const interruption = new AbortController()
   return {
     context: openCliContext(process, interruption.signal),
@@ -54,6 +54,13 @@ it('an interrupted command prints no result, which could be its own interruption
   await expect(context.print('1 problem\n')).rejects.toThrow()
   await expect(context.printResult('1 problem\n')).rejects.toThrow()
   expect(stdout()).toBe('')
+})
+
+it('a dumb terminal gets neither colours nor redrawn lines, and data as any terminal', async () => {
+  const { context, stdout } = openOn({ isTTY: true, env: { TERM: 'dumb' } })
+  expect(context).toMatchObject({ colours: false, stdoutIsTerminal: false, stderrIsTerminal: false })
+  await context.printData(HOSTILE)
+  expect(stdout()).toBe(ESCAPED)
 })
 
 it('a pipe gets no colours from anybody', async () => {

@@ -246,6 +246,4 @@ const showingTheRest = (right: string) => ({
 
 const asProcess: typeof runPlantctl = (args, env) => startPlantctl(args, env).ended
 
-function plantctl(...args: string[]): Promise<Ended> {
-  return asProcess(args, { ...store.environment, ...as('plantctl') })
-}
+const plantctl = (...args: string[]) => runPlantctl(args, { ...store.environment, ...as('plantctl') })

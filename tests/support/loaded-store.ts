@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest'
 import { createPlantStore, type Environment } from './plant-store.ts'
-import { outputOf } from './plantctl.ts'
+import { outputOf, runPlantctl } from './plantctl.ts'
 import { startSteadyLoad } from './steady-load.ts'
 
 export const PATIENT = { timeout: 60_000, interval: 20 }
@@ -34,7 +34,7 @@ export async function startLoadedStore(environment: Environment) {
     async expectNoHarm(): Promise<void> {
       await load.stop()
       expect(load.wrong).toEqual([])
-      await outputOf(store.plantctl('verify'))
+      await outputOf(runPlantctl(['verify'], store.environment))
     },
   }
 }

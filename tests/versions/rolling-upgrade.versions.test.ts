@@ -7,7 +7,7 @@ import { startSentinels } from '../../local/stores/redis-sentinels.ts'
 import { startPatientCreates } from '../support/endless-creates.ts'
 import { scrape, sumOf } from '../support/metrics-text.ts'
 import { createPlantStore, type Environment } from '../support/plant-store.ts'
-import { outputOf } from '../support/plantctl.ts'
+import { outputOf, runPlantctl } from '../support/plantctl.ts'
 import { openClient, redisProcesses } from '../support/redis-processes.ts'
 import { startSecuredKafka } from '../support/secured-kafka.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -29,7 +29,7 @@ async function startUnderLoad(environment: Environment) {
   await load.untilMore(SOME_CREATES)
   async function expectNoHarm(): Promise<void> {
     expect((await load.stop()).filter(({ response }) => response?.status !== 200)).toEqual([])
-    await outputOf(store.plantctl('verify'))
+    await outputOf(runPlantctl(['verify'], store.environment))
   }
   return { store, apis, load, expectNoHarm }
 }

@@ -8,7 +8,7 @@ import { startPatientCreates } from '../support/endless-creates.ts'
 import { listAll } from '../support/listing.ts'
 import { scrape, sumOf } from '../support/metrics-text.ts'
 import { createPlantStore, openRedis } from '../support/plant-store.ts'
-import { outputOf, startPlantctl } from '../support/plantctl.ts'
+import { outputOf, runPlantctl } from '../support/plantctl.ts'
 import { createStoreWithTable, expectTableVerified, WITH_TABLE } from '../support/plants-table.ts'
 import { untilReady } from '../support/readiness.ts'
 import { createProcessSource } from '../support/stores/from-processes.ts'
@@ -47,7 +47,7 @@ it.for(VERSIONS)('%s', async ([, kafkaVersion, findRedis, expectedNotices], cont
   const { store } = await createStoreWithTable({ kafkaBrokers: brokers, redisUrl: ownRedis.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   const consumer = await consumeInto(store.topic, { brokers: [brokers] })
-  const plantctl = (...args: string[]) => outputOf(startPlantctl(args, { ...store.environment, ...WITH_TABLE }).ended)
+  const plantctl = (...args: string[]) => outputOf(runPlantctl(args, { ...store.environment, ...WITH_TABLE }))
 
   const retried = { 'idempotency-key': randomUUID() }
   const create = (name: string, headers = {}) => createPlant(api.url, OTHER_ID, name, headers)

@@ -10,7 +10,7 @@ import { createAuthority } from '../../local/stores/certificates.ts'
 import { createPlant } from '../support/client.ts'
 import { documentedRights } from '../support/documented-rights.ts'
 import { startLoadedStore } from '../support/loaded-store.ts'
-import { createPlantStore, type RunningService } from '../support/plant-store.ts'
+import { type RunningService, startPlantStore } from '../support/plant-store.ts'
 import { outputOf, runPlantctl } from '../support/plantctl.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
@@ -94,41 +94,55 @@ it('a database that cannot be selected is not replaced by another one', async ()
   }
 })
 
-it('a wrong password is named, and a new one in the file counts without a restart', async () => {
+it('what Redis refuses is named, and its correction counts without a restart', async () => {
   const { admin, setUser, writePassword, settings } = await startSecuredRedis()
-  const store = await createPlantStore({ redis: settings })
-  const services = [await store.startProjector(), await store.startApi()] as const
+  const { store, api, projector } = await startPlantStore({ redis: settings })
+  const services = [api, projector]
+
+  // A right that the live page alone needs: the services stay ready.
+  await setUser('-scan')
+  for (const service of services) {
+    await vi.waitFor(async () => {
+      const problem = /^the read model cannot be read: Redis refuses a call: give the user \+scan;.*NOPERM/
+      const { value } = await liveStatus(service)
+      expect(value).toMatchObject({ well: false, problems: [expect.stringMatching(problem)], totals: { offsets: 0 } })
+    }, RECOVERED)
+    expect((await fetch(`${service.opsUrl}/readyz`)).status).toBe(200)
+  }
+  await setUser('+scan')
+  for (const service of services) {
+    await vi.waitFor(async () => {
+      const status = await liveStatus(service)
+      expect(status).toMatchObject({ value: { well: true } })
+      expect(status).not.toHaveProperty('error')
+    }, RECOVERED)
+  }
+
   await setUser('resetpass', `>${SECOND_PASSWORD}`)
   await admin.call('CLIENT', 'KILL', 'USER', 'plants')
   for (const service of services) {
     await untilNotReady(service, /^redis: Redis refuses the login: correct REDIS_USERNAME or REDIS_PASSWORD_FILE/m)
     expect(logOf(service)).toMatch(/correct REDIS_USERNAME or REDIS_PASSWORD_FILE/)
   }
-  expect(await store.plantctl('status')).toMatchObject({
+  expect(await runPlantctl(['status'], store.environment)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/correct REDIS_USERNAME or REDIS_PASSWORD_FILE/),
   })
   writePassword(SECOND_PASSWORD)
   await untilReady(...services)
-  expect((await createPlant(services[1].url, 1n, 'Monstera')).response?.status).toBe(200)
-})
-
-it('a missing right is named, and its grant counts without a restart', async () => {
-  const { setUser, settings } = await startSecuredRedis()
-  const store = await createPlantStore({ redis: settings })
-  const projector = await store.startProjector()
-  const api = await store.startApi()
   let id = 0n
-  for (const [right, services] of [
-    ['hmget', [api, projector]],
-    ['info', [api, projector]],
+  expect((await createPlant(api.url, id++, 'Monstera')).response?.status).toBe(200)
+
+  for (const [right, refused] of [
+    ['hmget', services],
+    ['info', services],
     ['hincrby', [projector]],
     ['rpush', [projector]],
   ] as const) {
     await setUser(`-${right}`)
     // The projector uses some rights only to apply a plant.
     void createPlant(api.url, id++, 'Monstera')
-    for (const service of services) {
+    for (const service of refused) {
       await untilNotReady(
         service,
         new RegExp(`^redis: Redis refuses a call: give the user (\\+${right}|all rights)`, 'm'),
@@ -139,31 +153,11 @@ it('a missing right is named, and its grant counts without a restart', async () 
     await untilReady(...services)
   }
   // No call was executed in part.
-  await outputOf(store.plantctl('verify'))
+  await outputOf(runPlantctl(['verify'], store.environment))
 })
 
-it('a live page that lacks a right says so, and its service stays ready', async () => {
-  const { setUser, settings } = await startSecuredRedis()
-  const store = await createPlantStore({ redis: settings })
-  const services = [await store.startProjector(), await store.startApi()] as const
-  await setUser('-scan')
-  for (const service of services) {
-    await vi.waitFor(async () => {
-      const { status } = (await (await fetch(`${service.opsUrl}/live`)).json()) as { status: { value?: object } }
-      const problem = /^the read model cannot be read: Redis refuses a call: give the user \+scan;.*NOPERM/
-      expect(status.value).toMatchObject({ well: false, problems: [expect.stringMatching(problem)] })
-      expect(status.value).toMatchObject({ totals: { offsets: 0 } })
-    }, RECOVERED)
-    expect((await fetch(`${service.opsUrl}/readyz`)).status).toBe(200)
-  }
-  await setUser('+scan')
-  for (const service of services) {
-    await vi.waitFor(async () => {
-      const { status } = (await (await fetch(`${service.opsUrl}/live`)).json()) as { status: { value?: object } }
-      expect(status).toMatchObject({ value: { well: true } })
-      expect(status).not.toHaveProperty('error')
-    }, RECOVERED)
-  }
-})
+async function liveStatus({ opsUrl }: RunningService) {
+  return ((await (await fetch(`${opsUrl}/live`)).json()) as { status: { value?: object } }).status
+}
 
 const logOf = ({ logFile }: RunningService) => readFileSync(logFile, 'utf8')

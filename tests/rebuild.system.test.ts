@@ -16,7 +16,7 @@ it('a rebuild under full load causes no failed or wrong response, and serves the
     store.startApi(DEADLINES),
     store.startProjector(),
   ])
-  const load = startSteadyLoad([first.url, second.url])
+  const load = startSteadyLoad([first.url, second.url], 0)
   await eventually(() => expect(load.done.creates).toBeGreaterThan(500))
   const createsBefore = load.done.creates
   await outputOf(store.plantctl('rebuild'))

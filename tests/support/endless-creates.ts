@@ -5,8 +5,9 @@ import { type Create, createPlant, untilStopped } from './client.ts'
 import { eventually } from './eventually.ts'
 
 const CONNECTIONS = 16
-/** Few, to leave CPU time for the processes that restart meanwhile. */
+/** Few, and each rests before a create, to leave CPU time for the processes that restart meanwhile. */
 const PATIENT_CONNECTIONS = 4
+const REST_MS = 40
 const PATIENCE_MS = 60_000
 
 /** Creates plants of new ids, from 0 on, on these apis in turn, until it is stopped. */
@@ -16,6 +17,7 @@ export const startCreates = (...urls: readonly string[]) =>
 /** The same, but each create is retried as described in docs/reference/http-api.md, for up to a minute. */
 export const startPatientCreates = (...urls: readonly string[]) =>
   startLoad(PATIENT_CONNECTIONS, async (id, connection) => {
+    await delay(REST_MS)
     const headers = { 'idempotency-key': randomUUID() }
     const endsAt = performance.now() + PATIENCE_MS
     for (let attempt = connection; ; attempt++) {

@@ -7,13 +7,15 @@ export const PATIENT = { timeout: 60_000, interval: 20 }
 /** Longer than any failover, and than a full load keeps a request waiting. */
 export const DEADLINES = { CREATE_DEADLINE_MS: '30000', READ_DEADLINE_MS: '30000', QUEUE_MAX_AGE_MS: '30000' }
 const CREATES_THAT_SHOW_PROGRESS = 300
+/** Leaves CPU time for the servers that start meanwhile. */
+const REST_MS = 100
 
-/** A plant store with an api and a projector as processes, under load: each response is known beforehand. */
-export async function startLoadedStore(environment: Environment) {
+/** A plant store with an api and a projector, which have these settings, under load of which each response is known. */
+export async function startLoadedStore(environment: Environment, settings: Record<string, string> = {}) {
   const store = await createPlantStore(environment)
-  const projector = await store.startProjector()
-  const api = await store.startApi(DEADLINES)
-  const load = startSteadyLoad([api.url])
+  const projector = await store.startProjector(settings)
+  const api = await store.startApi({ ...DEADLINES, ...settings })
+  const load = startSteadyLoad([api.url], REST_MS)
 
   /** Resolves when this many creates more have succeeded. */
   async function goesOn(): Promise<void> {
@@ -25,10 +27,7 @@ export async function startLoadedStore(environment: Environment) {
   }
   await goesOn()
   return {
-    store,
-    api,
-    projector,
-    load: { ...load, goesOn },
+    ...{ store, api, projector, load: { ...load, goesOn } },
 
     /** Ends the load: each of its responses was right, and the read model is the fold of the log. */
     async expectNoHarm(): Promise<void> {

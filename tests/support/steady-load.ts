@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { createPlant, errorOf, readPlant, untilStopped } from './client.ts'
 import { listAll } from './listing.ts'
 
@@ -11,10 +12,10 @@ const LISTED_AT_A_TIME = 1_000
 type Created = { id: bigint; position: string; url: string }
 
 /**
- * Creates, duplicates, reads and lists at full rate on several apis, where each response is known beforehand: nothing
- * may fail. Ids go up from 0; negative ones are never created.
+ * Creates, duplicates, reads and lists on several apis, where each response is known beforehand: nothing may fail. Ids
+ * go up from 0; negative ones are never created. Each connection rests before its next create.
  */
-export function startSteadyLoad(urls: readonly string[]) {
+export function startSteadyLoad(urls: readonly string[], restMs: number) {
   const wrong: unknown[] = []
   const done = { creates: 0, duplicates: 0, reads: 0, absences: 0, lists: 0 }
   const created: Created[] = []
@@ -25,6 +26,7 @@ export function startSteadyLoad(urls: readonly string[]) {
   }
 
   async function step(id: bigint, connection: number): Promise<void> {
+    await delay(restMs)
     const [url, other] = [connection, connection + 1].map((n) => urls[n % urls.length]) as [string, string]
     const { response } = await createPlant(url, id, `plant ${id}`)
     if (response?.status !== 200) return expectThat(false, { create: id, response })

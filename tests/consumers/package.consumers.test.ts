@@ -53,7 +53,10 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
   await topic.appendRecords(records)
   await topic.appendRecords([plantCreated({ ...newPlant(7n), name: 'late' }, eventId(3), PARTITIONS)])
 
-  await compile('replaying.ts')
+  const files = ['replaying.ts', 'consuming.ts']
+  for (const file of files) copyFileSync(join(APPLICATIONS, file), join(folder, file))
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files }))
+  await step(join(root, 'node_modules/.bin/tsc'), ['-p', '.'])
   const said = await step('node', ['built/replaying.js', inject('kafkaBrokers'), topic.topic])
   const { ends, plants, own, ...rest } = lastLine(said)
   expect(plants).toEqual(
@@ -66,15 +69,7 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
   expect(own).toEqual({ ends, hasZstd: false })
 
   const places = [inject('kafkaBrokers'), topic.topic]
-  await compile('consuming.ts')
   expect(byId(lastLine(await step('node', ['built/consuming.js', ...places, '2'])))).toEqual(byId(plants))
-
-  async function compile(application: string): Promise<void> {
-    copyFileSync(join(APPLICATIONS, application), join(folder, application))
-    const project = { compilerOptions: COMPILER_OPTIONS, files: [application] }
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project))
-    await step(join(root, 'node_modules/.bin/tsc'), ['-p', '.'])
-  }
 })
 
 const byId = (plants: { id: string }[]) => plants.toSorted((a, b) => a.id.localeCompare(b.id))

@@ -6,7 +6,7 @@ import { root } from '../../local/places.mjs'
 import { runCommand } from '../../local/processes/command.ts'
 import { send } from '../support/client.ts'
 import { listen } from '../support/listen.ts'
-import { startPlantStore, TOKEN } from '../support/plant-store.ts'
+import { startApiAlone, TOKEN } from '../support/plant-store.ts'
 import { runStep } from '../support/run-step.ts'
 
 const FOLDER = join(root, 'examples/typescript-client')
@@ -23,7 +23,7 @@ describe('the example of TypeScript clients', () => {
   })
 
   it.each(GENERATORS)('keeps every digit, repeats creates, lists and reads: %s', async (generator) => {
-    const { url } = (await startPlantStore()).api
+    const { url } = (await startApiAlone()).api
     const ids = ['9007199254740993', '9007199254740995', '-9007199254740997']
     const output = await runStep('node', ['main.ts', generator, ...ids], {
       cwd: FOLDER,

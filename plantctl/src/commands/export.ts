@@ -1,6 +1,13 @@
-import { offsetsAt } from '@plant-store/shared/event-log/topic.ts'
+import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import {
+  after,
+  allPartitions,
+  BEFORE_FIRST,
+  FIRST,
+  type Offset,
+  type Partition,
+} from '@plant-store/shared/plant/position.ts'
 import type { ListedSpan } from '@plant-store/shared/protocol/list.ts'
 import { formatPartitions } from '@plant-store/shared/runtime/format.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
@@ -99,8 +106,10 @@ async function readPlantsOfReadModel(
   store: Store,
   onPlants: (partition: Partition, claims: Claim[]) => Promise<void>,
 ): Promise<Offset[]> {
-  const { readModel, partitions } = store
-  await readCheckpoints(store)
+  const { kafka, readModel, partitions } = store
+  const checkpoints = (await readCheckpoints(store)).values()
+  // An empty read model may be that of a mistyped topic.
+  if (checkpoints.every(({ offset }) => offset === BEFORE_FIRST)) await checkTopic(kafka, store)
   const ends: Offset[] = []
   const read = async (partition: Partition, from: number) =>
     (await readModel.listEach([{ partition, from, count: PLANTS_AT_ONCE }])[0]) as ListedSpan

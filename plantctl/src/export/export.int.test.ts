@@ -71,4 +71,6 @@ it('what the read model serves is exported after the log is lost', async () => {
   expect(await outputOf(served())).toBe(before)
   const fewer = plantctlOf({ ...topic, partitions: PARTITIONS - 1 })
   expect(await fewer('export', '--from-redis')).toMatchObject(failing(/folded from a topic of 3 partitions/))
+  const mistyped = plantctlOf({ ...topic, topic: `${topic.topic}x` })
+  expect(await mistyped('export', '--from-redis')).toMatchObject(failing(/topic \S+x does not exist/))
 })

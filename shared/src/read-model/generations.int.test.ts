@@ -7,7 +7,6 @@ import type { PlantId } from '../plant/plant.ts'
 import { type LogRecord, PARKED } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
-import { PreconditionError } from '../runtime/failures.ts'
 
 const PARTITIONS = 3
 const P = 1 as Partition
@@ -95,13 +94,6 @@ it.each([
     const precondition = { name: 'PreconditionError', message: expect.stringMatching(message) }
     await expectUnchanged(() => expect(refused()).rejects.toMatchObject(precondition))
   }
-})
-
-it('a generation that a newer release fills is left to it', async () => {
-  const { generations, redis, at, filled, expectUnchanged } = await openGenerations()
-  await filled('new', 1)
-  await redis.hset(`${at}new:meta`, 'fold', 2)
-  await expectUnchanged(() => expect(generations.startFilling(P, 'fresh')).rejects.toThrow(PreconditionError))
 })
 
 it('switching leaves the pointer to what another rebuild fills', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
@@ -83,34 +83,26 @@ it('a follower without a reachable Kafka retains nothing of the consumers that c
   expect(added.mock.calls.length - removed.mock.calls.length).toBeLessThan(5)
 })
 
-describe('closing', () => {
-  const active = (kind: 'TCPSocketWrap' | 'Timeout') =>
-    process.getActiveResourcesInfo().filter((resource) => resource === kind).length
+const active = (kind: 'TCPSocketWrap' | 'Timeout') =>
+  process.getActiveResourcesInfo().filter((resource) => resource === kind).length
 
-  async function expectNothingLeft(before: { connections: number; timers: number }): Promise<void> {
-    // Sockets need a moment to close. The wait itself uses timers, so timers are counted after it.
-    await vi.waitFor(() => expect(active('TCPSocketWrap')).toBeLessThanOrEqual(before.connections), WAIT_MS)
-    expect(active('Timeout')).toBeLessThanOrEqual(before.timers)
-  }
+async function expectNothingLeft(before: { connections: number; timers: number }): Promise<void> {
+  // Sockets need a moment to close. The wait itself uses timers, so timers are counted after it.
+  await vi.waitFor(() => expect(active('TCPSocketWrap')).toBeLessThanOrEqual(before.connections), WAIT_MS)
+  expect(active('Timeout')).toBeLessThanOrEqual(before.timers)
+}
 
-  it('leaves no connection and no timer', async () => {
-    const topic = await openTopic(PARTITIONS)
-    await topic.append(10)
-    const before = { connections: active('TCPSocketWrap'), timers: active('Timeout') }
-    const followed = followLog(topic)
-    await vi.waitFor(() => expect(followed.follower.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
-    expect(active('TCPSocketWrap')).toBeGreaterThan(before.connections)
-    await followed.follower.close()
-    await expectNothingLeft(before)
-    expect(followed.follower.assigned()).toBeUndefined()
-  })
-
-  it('leaves no connection and no timer while the group is being joined', async () => {
-    const topic = await openTopic(PARTITIONS)
-    const before = { connections: active('TCPSocketWrap'), timers: active('Timeout') }
-    const followed = followLog(topic)
-    await followed.follower.close()
-    await expectNothingLeft(before)
-    expect(followed.delivered).toEqual([])
-  })
+it.each([
+  ['a member of the group', PARTITIONS],
+  ['a follower that joins it', undefined],
+])('%s leaves no connection and no timer when it is closed', async (_what, assigned) => {
+  const topic = await openTopic(PARTITIONS)
+  await topic.append(10)
+  const before = { connections: active('TCPSocketWrap'), timers: active('Timeout') }
+  const { follower } = followLog(topic)
+  await vi.waitFor(() => expect(follower.assigned()?.size).toBe(assigned), WAIT_MS)
+  if (assigned !== undefined) expect(active('TCPSocketWrap')).toBeGreaterThan(before.connections)
+  await follower.close()
+  await expectNothingLeft(before)
+  expect(follower.assigned()).toBeUndefined()
 })

@@ -7,15 +7,18 @@ import {
   keepCompression,
 } from '../../../tests/support/compressed-records.ts'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
+import { openTransactional } from '../../../tests/support/other-producers.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
-import { deleteRecords } from '../../../tests/support/topic.ts'
+import { deleteRecords, type TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
+import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
 const P = 0 as Partition
@@ -224,4 +227,67 @@ it('a close does not wait for the next fetch', async () => {
   await vi.waitFor(() => expect(waits.size).toBe(1), WAIT_MS)
   await follower.close()
   expect(waits.size).toBe(0)
+})
+
+// The services do not write in transactions, but others may: a control record ends each, and takes an offset.
+async function openLog() {
+  const topic = await openTopic()
+  const producer = await openTransactional(topic.kafka)
+  let lastId = 1_000n
+
+  return {
+    ...topic,
+    async transact(count: number, end: 'commit' | 'abort'): Promise<void> {
+      const messages = Array.from({ length: count }, () => newEvent(++lastId, 1))
+      const transaction = await producer.transaction()
+      await transaction.send({ topic: topic.topic, messages })
+      await transaction[end]()
+    },
+  }
+}
+
+/** Waits until the checkpoint is at `last`, and expects that to be the end of the log. */
+async function untilPassed(last: number, { checkpoints }: FollowedLog, topic: TestTopic): Promise<Checkpoint> {
+  await vi.waitFor(() => expect(checkpoints.get(P)?.offset).toBe(last), WAIT_MS)
+  expect((await checkTopic(topic.kafka, topic)).ends).toEqual([last + 1])
+  return checkpoints.get(P) as Checkpoint
+}
+
+describe('a log with transactions of other producers', () => {
+  it('is followed up to a control record at its end, without aborted records', async () => {
+    const topic = await openLog()
+    const [, last] = await topic.append(2) // offsets 0 and 1
+    const followed = followLog(topic)
+    expect(await untilPassed(1, followed, topic)).toEqual({ offset: 1, eventId: eventIdOf(last) })
+
+    await topic.transact(2, 'commit') // 2, 3 and a control record at 4
+    expect(await untilPassed(4, followed, topic)).toEqual({ offset: 4, eventId: '' })
+    await topic.transact(3, 'abort') // 5, 6, 7 and 8
+    expect(await untilPassed(8, followed, topic)).toEqual({ offset: 8, eventId: '' })
+    await topic.append(1) // 9
+    await topic.transact(1, 'abort') // 10 and 11
+    await topic.transact(1, 'commit') // 12 and 13
+    expect(await untilPassed(13, followed, topic)).toEqual({ offset: 13, eventId: '' })
+
+    expect(followed.offsetsOf(P)).toEqual([0, 1, 2, 3, 9, 12])
+    expect(followed.halts).toEqual([])
+  })
+
+  it.each([
+    ['a record', 0],
+    ['the control record of a transaction', 2],
+    ['an aborted record', 3],
+  ])('is followed to its end from a checkpoint at %s that only aborted transactions follow', async (_what, offset) => {
+    const topic = await openLog()
+    const [first] = await topic.append(1) // 0
+    await topic.transact(1, 'abort') // 1 and 2
+    await topic.transact(2, 'abort') // 3, 4 and 5
+    const eventId = offset === 0 ? eventIdOf(first) : ''
+    const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(offset), eventId }]]))
+    expect(await untilPassed(5, followed, topic)).toEqual({ offset: 5, eventId: '' })
+    await topic.append(1) // 6
+    await untilPassed(6, followed, topic)
+    expect(followed.offsetsOf(P)).toEqual([6])
+    expect(followed.halts).toEqual([])
+  })
 })

@@ -3,7 +3,7 @@ import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
 import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { claimAt, GENERATION, LOG, openCorruptible, P } from '../../../tests/support/small-log.ts'
@@ -71,37 +71,35 @@ it('finds a generation that is dropped', async () => {
   expect(await differences()).not.toEqual([])
 })
 
-describe('more plants than one span has', () => {
-  const PLANTS = 1_025
-  /** Some have texts of the maximal length, so that the buffer of a span grows, and a response has some 100 KiB. */
-  const LONGEST = plantWith({ name: '🌱'.repeat(1_000), tag: '🌱'.repeat(1_000) })
-  const records = Array.from({ length: PLANTS }, (_, at) =>
-    claimAt(at, at % 2 === 0 ? 2n ** 63n - 1n - BigInt(at) : BigInt(at) - 2n ** 63n, {
-      plant: at % 40 === 31 ? LONGEST : at % 7 === 0 ? undefined : plantWith({ name: `plant ${at}` }),
-    }),
-  )
-  const log = { records, next: checkpointAt(offsetOf(PLANTS - 1), records) }
+const PLANTS = 1_025
+/** Some have texts of the maximal length, so that the buffer of a span grows, and a response has some 100 KiB. */
+const LONGEST = plantWith({ name: '🌱'.repeat(1_000), tag: '🌱'.repeat(1_000) })
+const records = Array.from({ length: PLANTS }, (_, at) =>
+  claimAt(at, at % 2 === 0 ? 2n ** 63n - 1n - BigInt(at) : BigInt(at) - 2n ** 63n, {
+    plant: at % 40 === 31 ? LONGEST : at % 7 === 0 ? undefined : plantWith({ name: `plant ${at}` }),
+  }),
+)
+const log = { records, next: checkpointAt(offsetOf(PLANTS - 1), records) }
 
-  it('are all read, on both sides of the border between spans', async () => {
-    const { apply, at, readModel, redis } = await openVerifiedLog()
-    await apply(P, log, GENERATION)
-    const differences = async (reader = {}) => (await compare(readModel.generations, [log]))(reader)
-    const [plants, ids] = [`${at(P)}${GENERATION}:plants`, `${at(P)}${GENERATION}:order`]
-    expect(await differences(BY_BYTES)).toEqual([])
-    for (const place of [0, 511, 512, 1_023, 1_024]) {
-      const id = String(records[place]?.claim?.id)
-      const entry = (await redis.hgetBuffer(plants, id)) as Buffer
-      const changed = Buffer.from(entry)
-      changed[changed.length - 1] = (changed.at(-1) as number) ^ 1
-      await redis.hset(plants, id, changed)
-      expect(await differences()).not.toEqual([])
-      await redis.hset(plants, id, entry)
-      await redis.lset(ids, place, '5')
-      expect(await differences()).not.toEqual([])
-      await redis.lset(ids, place, id)
-    }
-    expect(await differences(BY_BYTES)).toEqual([])
-  })
+it('more plants than one span has are all read, on both sides of the border between spans', async () => {
+  const { apply, at, readModel, redis } = await openVerifiedLog()
+  await apply(P, log, GENERATION)
+  const differences = async (reader = {}) => (await compare(readModel.generations, [log]))(reader)
+  const [plants, ids] = [`${at(P)}${GENERATION}:plants`, `${at(P)}${GENERATION}:order`]
+  expect(await differences(BY_BYTES)).toEqual([])
+  for (const place of [0, 511, 512, 1_023, 1_024]) {
+    const id = String(records[place]?.claim?.id)
+    const entry = (await redis.hgetBuffer(plants, id)) as Buffer
+    const changed = Buffer.from(entry)
+    changed[changed.length - 1] = (changed.at(-1) as number) ^ 1
+    await redis.hset(plants, id, changed)
+    expect(await differences()).not.toEqual([])
+    await redis.hset(plants, id, entry)
+    await redis.lset(ids, place, '5')
+    expect(await differences()).not.toEqual([])
+    await redis.lset(ids, place, id)
+  }
+  expect(await differences(BY_BYTES)).toEqual([])
 })
 
 it('after a failed span no other is requested, and none is in flight', async () => {

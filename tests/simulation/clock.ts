@@ -60,7 +60,7 @@ export function createClock() {
 /** Runs all promise callbacks: the code under test waits for nothing else between two events. */
 export const flushPromises = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** The outcome of a promise; undefined while it has none. */
+/** The outcome of a promise; undefined while it is pending. */
 export function outcomeOf<T>(promise: Promise<T>): () => PromiseSettledResult<T> | undefined {
   let outcome: PromiseSettledResult<T> | undefined
   void Promise.allSettled([promise]).then(([settled]) => {

@@ -108,7 +108,7 @@ async function readPlantsOfReadModel(
 ): Promise<Offset[]> {
   const { kafka, readModel, partitions } = store
   const checkpoints = (await readCheckpoints(store)).values()
-  // An empty read model may be that of a mistyped topic.
+  // PLANTS_TOPIC may be mistyped: such a topic has an empty read model.
   if (checkpoints.every(({ offset }) => offset === BEFORE_FIRST)) await checkTopic(kafka, store)
   const ends: Offset[] = []
   const read = async (partition: Partition, from: number) =>

@@ -87,7 +87,7 @@ async function expectStatusToMiss(store: PlantStore, settings: Record<string, st
   const [id = ''] = await redis.lrange(`${at}:order`, -1, -1)
   const entry = await redis.hgetBuffer(`${at}:plants`, id)
   await redis.hdel(`${at}:plants`, id)
-  const found = new RegExp(`lists plant ${id} but has no entry for it[^]*plantctl rebuild`)
+  const found = new RegExp(`lists plant ${id} but has no entry for it[^]*plantctl verify`)
   expect(await runPlantctl(['status'], { ...store.environment, ...settings })).toMatchObject(printing(found, 3))
   await redis.hset(`${at}:plants`, id, entry as Buffer)
 }

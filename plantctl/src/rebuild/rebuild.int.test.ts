@@ -137,10 +137,12 @@ describe('a rebuild', () => {
   it('rejects and drops a new generation that differs, reports the differences, and keeps the live one', async () => {
     const store = await openProjected()
     await expect(store.rebuild(interruptedAfter(600))).rejects.toThrow('interrupted')
-    const P = ((await store.generations.list()).partitions.find(({ names }) => names.length > 1)?.partition ??
-      0) as Partition
-    const { filling } = (await store.generations.list()).partitions[P] as { filling: string }
-    const id = String(await store.redis.lindex(`${store.at(P)}${filling}:order`, -1))
+    const left = (await store.generations.list()).partitions
+    const orders = left.map(({ partition, filling }) => `${store.at(partition)}${filling}:order`)
+    const lasts = await Promise.all(orders.map((order) => store.redis.lindex(order, -1)))
+    // The interruption may come before anything is filled in the other one.
+    const P = lasts.findIndex((last) => last !== null) as Partition
+    const [id, filling] = [lasts[P] as string, left[P]?.filling]
     await store.redis.hdel(`${store.at(P)}${filling}:plants`, id)
     const before = await store.names()
     const results = await store.rebuild()

@@ -32,7 +32,8 @@ it('kill -9 of an api under load: every 200 it sent is in the log', async () => 
 
 it('kill -9 of the broker, and one that does not respond for 10 s, which is named: creates wait, and succeed', async () => {
   const kafka = await startOwnKafka()
-  const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers, api: { CREATE_DEADLINE_MS: '120000' } })
+  const settings = { CREATE_DEADLINE_MS: '120000', QUEUE_MAX_AGE_MS: '120000' }
+  const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers, api: settings })
   const load = startCreates(api.url)
   await load.untilMore(1_000)
   await kafka.crashAndStartAgain()

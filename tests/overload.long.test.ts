@@ -16,7 +16,7 @@ const bodiesOf = (connection: ReturnType<typeof openRaw>) =>
 
 it('beyond REQUESTS_MAX, requests are rejected at once; those whose client has left count; each response is true', async () => {
   const { store, api } = await startApiAlone({ api: { REQUESTS_MAX: '3', READ_DEADLINE_MS: '8000' } })
-  const [connection, leaver] = [openRaw(api.url), openRaw(api.url)]
+  const connection = openRaw(api.url)
   connection.write(WAITING.repeat(100))
   await eventually(async () => {
     // Before their token is checked.
@@ -28,6 +28,7 @@ it('beyond REQUESTS_MAX, requests are rejected at once; those whose client has l
   expect(bodiesOf(connection).filter((error) => error === OVERLOADED)).toHaveLength(97)
   expect((await createPlant(api.url, 1_000_000n, 'n')).response?.status).toBe(200)
 
+  const leaver = openRaw(api.url)
   leaver.write(WAITING.repeat(3))
   await eventually(async () => expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED))
   leaver.socket.destroy()

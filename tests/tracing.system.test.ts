@@ -78,11 +78,13 @@ it('a create is one trace through api, Kafka, projector and consumer, with its e
   expect((await createPlant(unsampled.url, 8n, NAME, SAMPLED)).response?.status).toBe(200)
   const [, other] = (await readRawRecords(store)).sort((x, y) => Number(x.key) - Number(y.key))
   expect(String(other?.headers?.traceparent)).toBe(SAMPLED.traceparent)
+  const itsMetrics = await (await fetch(`${unsampled.opsUrl}/metrics`)).text()
+  expect(itsMetrics).toMatch(/duration_seconds_count{.*route="\/plants".*} 1\n/)
+  // Its end exports what it has.
+  expect(await unsampled.stop({ graceMs: WAIT_MS })).toMatchObject({ code: 0 })
   await eventually(() => expect(collector.spans).toHaveLength(11))
   const later = collector.spans.slice(8).map(({ name }) => name)
   expect(later.sort()).toEqual([`process ${topic}`, `process ${topic}`, 'put into the catalogue'])
-  const itsMetrics = await (await fetch(`${unsampled.opsUrl}/metrics`)).text()
-  expect(itsMetrics).toMatch(/duration_seconds_count{.*route="\/plants".*} 1\n/)
 })
 
 it('a collector that never responds costs no create, and the api ends in order', async () => {

@@ -337,8 +337,10 @@ describe('lanes', () => {
 
   it('do not count the time in which no record waited', async () => {
     const lanes = openLanes()
-    await lanes.appendTo(P)
+    const refusedOnes = await lanes.appendTo(P, P)
     await last(lanes).answer([refused('permanent')])
+    const failed = { is: 'notWritten', cause: expect.objectContaining({ message: 'permanent' }) }
+    expect(refusedOnes.map(({ result }) => result())).toEqual([failed, failed])
     await lanes.advance(60_000)
     const [append] = await lanes.appendTo(P)
     expect(lanes.problems()).toEqual([])

@@ -24,12 +24,7 @@ export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: 
   const stderrColumns = () => sizeOf(stderr, stderr.columns, COLUMNS)
   let progressLine = ''
   const clearLine = () => (progressLine === '' ? '' : CLEAR_LINE)
-
-  async function print(text: string): Promise<void> {
-    // A finding of an interrupted command may be its own interruption.
-    signal.throwIfAborted()
-    await write(stdout, safeOutput(text, colours), signal)
-  }
+  const print = (text: string) => write(stdout, safeOutput(text, colours), signal)
 
   return {
     env,

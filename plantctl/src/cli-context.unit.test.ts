@@ -7,10 +7,8 @@ import { createPaint } from './terminal/layout.ts'
 function openOn({ isTTY, env = {} }: { isTTY: boolean; env?: NodeJS.ProcessEnv }) {
   const [stdout, stderr] = [0, 1].map(() => Object.assign(new PassThrough(), { isTTY, columns: 80, rows: 24 }))
   const process = { env, stdout, stderr } as unknown as NodeJS.Process
-  const interruption = new AbortController()
   return {
-    context: openCliContext(process, interruption.signal),
-    interrupt: () => interruption.abort(),
+    context: openCliContext(process, new AbortController().signal),
     stdout: () => String(stdout?.read() ?? ''),
     stderr: () => String(stderr?.read() ?? ''),
   }
@@ -46,14 +44,6 @@ it('messages are printed above the progress line of a terminal, which stays in o
   context.endProgress()
   context.printError('the end\n')
   expect([stderr(), stderr()]).toEqual(['\n', 'the end\n'])
-})
-
-it('an interrupted command prints no result, which could be its own interruption', async () => {
-  const { context, interrupt, stdout } = openOn({ isTTY: false })
-  interrupt()
-  await expect(context.print('1 problem\n')).rejects.toThrow()
-  await expect(context.printResult('1 problem\n')).rejects.toThrow()
-  expect(stdout()).toBe('')
 })
 
 it('a dumb terminal gets neither colours nor redrawn lines, and data as any terminal', async () => {

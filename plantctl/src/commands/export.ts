@@ -15,7 +15,7 @@ import { readPlantsOfLog } from '../export/plants-of-log.ts'
 import { writeExport } from '../export/write-export.ts'
 import { FLAG, readOptions, TEXT } from '../options.ts'
 import { type LogPoint, logPointOf } from '../store/log-point.ts'
-import { type Store, withStore, withUncheckedStore } from '../store/open-store.ts'
+import { retryForSeconds, type Store, withStore, withUncheckedStore } from '../store/open-store.ts'
 import { logReader, readCheckpoints, readLogEnds } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -109,7 +109,8 @@ async function readPlantsOfReadModel(
   const { kafka, readModel, partitions } = store
   const checkpoints = (await readCheckpoints(store)).values()
   // PLANTS_TOPIC may be mistyped: such a topic has an empty read model.
-  if (checkpoints.every(({ offset }) => offset === BEFORE_FIRST)) await checkTopic(kafka, store)
+  if (checkpoints.every(({ offset }) => offset === BEFORE_FIRST))
+    await retryForSeconds(() => checkTopic(kafka, store), store.topic)
   const ends: Offset[] = []
   const read = async (partition: Partition, from: number) =>
     (await readModel.listEach([{ partition, from, count: PLANTS_AT_ONCE }])[0]) as ListedSpan

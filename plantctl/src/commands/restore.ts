@@ -80,9 +80,10 @@ export const restore: Command = {
       } else if (partitions !== undefined) await repartitionLog(restored, backup, { partitions, step, signal })
       else await restoreLog(restored, backup, { step, withGroups: groups === 'all', signal })
       return store.topic
-    }).finally(() => {
+    }).catch((error: unknown) => {
       if (signal.aborted && !isDryRun)
         context.printError('Interrupted. The services refuse the topic until the restore has ended.\n')
+      throw error
     })
     const { plants } = summary
     const records = recordsIn(manifest)

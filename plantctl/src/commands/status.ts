@@ -1,4 +1,4 @@
-import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
+import { abortable, delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import { readStatus, type StatusSource } from '@plant-store/shared/status/read-status.ts'
 import { readTable } from '@plant-store/shared/status/read-table.ts'
 import { type StatusJson, statusJson } from '@plant-store/shared/status/status-json.ts'
@@ -39,7 +39,7 @@ export const status: Command = {
     return withUncheckedStore(context, async (store) => {
       if (values.watch) return watch(store, context, format)
       const attempt = <T>(request: () => Promise<T>) => retryForSeconds(request, store.topic)
-      const found = statusJson(await readStatus(sourceOf(store, context), attempt))
+      const found = await find(store, context, attempt)
       await context.printResult(`${linesOf(found, context, format).join('\n')}\n`)
       return found.well ? EXIT.ok : EXIT.problems
     })
@@ -47,6 +47,15 @@ export const status: Command = {
 }
 
 type Format = { all: boolean; json: boolean }
+
+/** Rejects at an interruption, which would look like a problem of the store. */
+async function find(
+  store: Store,
+  context: CliContext,
+  attempt?: Parameters<typeof readStatus>[1],
+): Promise<StatusJson> {
+  return statusJson(await abortable(readStatus(sourceOf(store, context), attempt), context.signal))
+}
 
 function sourceOf(store: Store, { signal }: CliContext): StatusSource {
   const { table, readModel } = store
@@ -63,7 +72,7 @@ async function watch(store: Store, context: CliContext, format: Format): Promise
   const screen = openScreen(context)
   try {
     while (!signal.aborted) {
-      const lines = linesOf(statusJson(await readStatus(sourceOf(store, context))), context, format)
+      const lines = linesOf(await find(store, context), context, format)
       const time = new Date().toISOString()
       if (format.json) await print(`${lines.join('\n')}\n`)
       else if (stdoutIsTerminal)

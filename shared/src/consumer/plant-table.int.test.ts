@@ -46,7 +46,10 @@ it('has each plant of the table once, and follows it', async () => {
   expect(table.get(7n)).toEqual({ ...newPlant(7n), eventId: expect.any(String), partition, offset: 7 })
   expect(table.get(100n)).toBeUndefined()
   const unread = expect.objectContaining({ partition: rowOf(1n, 1).partition, records: 1 })
-  expect(log.warn).toHaveBeenCalledWith(unread, expect.stringContaining('cannot be read by this release'))
+  expect(log.warn).toHaveBeenCalledWith(
+    unread,
+    expect.stringContaining('cannot be read: another program or a newer release'),
+  )
 
   await append([rowOf(100n, 100)])
   await vi.waitFor(() => expect(table.get(100n)?.name).toBe('plant 100'), WAIT)

@@ -82,7 +82,8 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     async onRecords(partition, records, next) {
       const unread = records.filter(({ row }) => row === undefined)
       const details = { partition, offset: unread[0]?.offset, records: unread.length }
-      if (unread.length > 0) log.warn(details, 'records of the table cannot be read by this release: upgrade it')
+      if (unread.length > 0)
+        log.warn(details, 'records of the table cannot be read: another program or a newer release wrote them')
       for (const { row } of records) if (row !== undefined) put(partition, row)
       reached.set(partition, next)
       resolveIfReady()

@@ -13,8 +13,8 @@ const ACKS_ALL = -1
 const PRODUCE_TIMEOUT_MS = 4_000
 /** The time for an election of leaders and coordinators. */
 const PATIENCE = { everyMs: 5, longestMs: 1_000, giveUpAfterMs: 60_000 }
-/** Kafka ends a transaction after this time. Longer than its write and its end can take with all their retries. */
-const TRANSACTION_TIMEOUT_MS = 3 * PATIENCE.giveUpAfterMs
+/** Kafka ends a transaction after this time. Longer than its three requests can take with all their retries. */
+const TRANSACTION_TIMEOUT_MS = 4 * PATIENCE.giveUpAfterMs
 const OFFSETS_PER_TRANSACTION_MAX = 20_000
 const FILLER: Message = { key: null, value: null }
 const SEQUENCES = 2 ** 31

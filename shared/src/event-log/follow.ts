@@ -247,7 +247,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     })
     try {
       await consumer.connect()
-      // Always from the beginning: otherwise kafkajs silently turns an offset out of range into the end of the log.
+      // The position until the first seek. The default would be the end of the log.
       await consumer.subscribe({ topic, fromBeginning: true })
       await consumer.run({
         autoCommit: false,

@@ -129,7 +129,7 @@ export function createPartitionCursors<R extends LogRecord>(
         continue
       }
       const end = ends[partition]
-      // Without a leader nothing is delivered, and each delivery is compared with the end that it has.
+      // Without a leader nothing is delivered, and one whose log ends earlier responds that the offset is out of range.
       const reason = end === undefined ? undefined : outOfBounds(load.value, end)
       if (reason !== undefined) return halt(reason, partition)
       moveTo(partition, cursor, cursor.checkpoint, load.value)

@@ -80,7 +80,7 @@ it('a create is one trace through api, Kafka, projector and consumer, with its e
   expect(String(other?.headers?.traceparent)).toBe(SAMPLED.traceparent)
   const itsMetrics = await (await fetch(`${unsampled.opsUrl}/metrics`)).text()
   expect(itsMetrics).toMatch(/duration_seconds_count{.*route="\/plants".*} 1\n/)
-  // Its end exports what it has.
+  // It exports its spans at its end.
   expect(await unsampled.stop({ graceMs: WAIT_MS })).toMatchObject({ code: 0 })
   await eventually(() => expect(collector.spans).toHaveLength(11))
   const later = collector.spans.slice(8).map(({ name }) => name)

@@ -26,10 +26,11 @@ export async function connectKafka<T>(options: ConnectOptions, request: (kafka: 
   const { brokers, clientId, log, connectWithinMs, signal } = options
   let hasReplied = false
   let failure: unknown
-  const tooLate = Promise.withResolvers<never>()
+  const tooLate = new AbortController()
   const cancel = systemTime.after(connectWithinMs + LAST_ATTEMPT_MS, () =>
-    tooLate.reject(failure ?? new Error('no response')),
+    tooLate.abort(failure ?? new Error('no response')),
   )
+  const ended = AbortSignal.any([tooLate.signal, ...(signal === undefined ? [] : [signal])])
   const kafkaLog: KafkaLog = {
     debug: (details, message) => log.debug(details, message),
     warn: (details, message) => log[hasReplied ? 'warn' : 'debug'](details, message),
@@ -41,8 +42,9 @@ export async function connectKafka<T>(options: ConnectOptions, request: (kafka: 
     failure = err
   }
   try {
-    const limits = { ...CONNECT_RETRY, giveUpAfterMs: connectWithinMs, signal, onFailure }
-    const reply = await abortable(Promise.race([retry(() => request(kafka), limits), tooLate.promise]), signal)
+    const limits = { ...CONNECT_RETRY, giveUpAfterMs: connectWithinMs, signal: ended, onFailure }
+    const replied = retry(() => request(kafka), limits)
+    const reply = await abortable(replied, ended)
     hasReplied = true
     return { kafka, reply }
   } catch (error) {

@@ -29,7 +29,7 @@ it('beyond REQUESTS_MAX, requests are rejected at once; those whose client has l
   expect((await createPlant(api.url, 1_000_000n, 'n')).response?.status).toBe(200)
 
   const leaver = openRaw(api.url)
-  // Its requests must come before those of the wait, which would take their place.
+  // Its requests must come before any question for room, which would take the place of one of them.
   await eventually(() => expect(leaver.socket.readyState).toBe('open'))
   leaver.write(WAITING.repeat(3))
   await eventually(async () => expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED))

@@ -37,7 +37,7 @@ export function withStore<T>(context: CliContext, work: (store: Store) => Promis
   })
 }
 
-/** As `withStore`, without a check of the preconditions: for commands that report them, or need only a part of the store. */
+/** As `withStore`, without a check of the preconditions: for commands that report them, or use a part of the store. */
 export async function withUncheckedStore<T>(context: CliContext, work: (store: Store) => Promise<T>): Promise<T> {
   const { env, printError, stderrIsTerminal, signal } = context
   const { settings, file } = readStoreSettings(env)

@@ -78,8 +78,8 @@ async function countEqual(
 
 /**
  * Compares the plants of the fold, in the order of the generation, with their entries; returns how many have an entry.
- * A pair in the wrong order is reported once, by its second id, which is compared with the id before it. For an
- * id of another slice, the offset in its entry counts: if that is wrong and later, the next id is reported, too.
+ * A pair in the wrong order is reported once, by its second id, which is compared with the id before it. For an id of
+ * another slice, the offset in its entry counts: if that is wrong and later, the next id is reported, too.
  */
 async function comparePlants(reader: GenerationReader, comparison: Comparison): Promise<number> {
   const { partition, generation, fold, slice, upTo, counts, state, report, onRead } = comparison

@@ -93,8 +93,9 @@ function originForm(target: string): string {
   return /^https?:\/\//i.test(target) ? target.replace(/^https?:\/\/[^/?]*\/?/i, '/') : target
 }
 
-/** Instead of a target that cannot be decoded, to which Fastify would respond without any hook, one that no route has. */
+/** A target that no route has for one that cannot be decoded, to which Fastify would respond without any hook. */
 function routable(target: string): string {
+  if (!target.includes('%')) return target
   const [path = ''] = target.split(/[?#]/, 1)
   return resultOf(() => decodeURIComponent(path)) === undefined ? `/${target.replaceAll('%', '%25')}` : target
 }

@@ -297,6 +297,11 @@ export function createLanes(options: LaneOptions) {
     return isInFlight || entries.some(({ isGivenUp }) => !isGivenUp)
   }
 
+  /** One client after the other may try for less than the time of a notice. */
+  function isIdle(queue: PartitionQueue): boolean {
+    return !isWaiting(queue) && time.now() - queue.failedAt > NOT_ACKNOWLEDGED_MAX_MS
+  }
+
   function queuedAtOf({ entries: [oldest] }: PartitionQueue): number {
     return oldest?.queuedAt ?? time.now()
   }
@@ -306,9 +311,7 @@ export function createLanes(options: LaneOptions) {
       const { promise, resolve } = Promise.withResolvers<Written>()
       const entry = createEntry(record, resolve, time.now())
       const queue = queues[record.partition] as PartitionQueue
-      // One client after the other may try for less than the time of a notice.
-      const isIdle = !isWaiting(queue) && time.now() - queue.failedAt > NOT_ACKNOWLEDGED_MAX_MS
-      if (isIdle) queue.unacknowledgedSince = undefined
+      if (isIdle(queue)) queue.unacknowledgedSince = undefined
       queue.entries.push(entry)
       dispatchSoon()
       return {
@@ -333,12 +336,12 @@ export function createLanes(options: LaneOptions) {
       return oldest === undefined ? 0 : time.now() - oldest.queuedAt
     },
 
-    /** The partitions without an acknowledgement for 10 s although records wait, with the reason. */
+    /** The partitions without an acknowledgement for 10 s although records wait or were refused, with the reason. */
     problems(): string[] {
-      const now = time.now()
-      const stuck = queues.filter(
-        (queue) => now - (queue.unacknowledgedSince ?? now) > NOT_ACKNOWLEDGED_MAX_MS && isWaiting(queue),
-      )
+      const stuck = queues.filter((queue) => {
+        const triedUntil = isWaiting(queue) ? time.now() : queue.failedAt
+        return !isIdle(queue) && triedUntil - (queue.unacknowledgedSince ?? triedUntil) > NOT_ACKNOWLEDGED_MAX_MS
+      })
       // A leader that has responded with an error code: it waits for its replicas, for example.
       const isResponse = (failure: Error | undefined) => failure !== undefined && 'type' in failure
       const reasons = Map.groupBy(stuck, ({ failure }) =>

@@ -86,6 +86,9 @@ function causesOf(error: unknown): KafkaError[] {
 /** True if this error of Kafka is the error, or the first of several, or its cause. */
 export const isOfType = (error: unknown, wanted: string): boolean => causesOf(error).some(({ type }) => type === wanted)
 
+/** True if Kafka has responded, with an error. */
+export const isReply = (error: unknown): boolean => causesOf(error).some(({ type }) => type !== undefined)
+
 /** True if the message of a failed login says only that the connection was lost. */
 export const connectionLost = (message: string): boolean => CONNECTION_LOST.test(message)
 
@@ -228,6 +231,8 @@ const NOT_CONNECTED = 'Broker not connected'
 const TIMEOUT = /^KafkaJS(?:RequestTimeoutError|Timeout|LockTimeout)$/
 /** Errors of a broker for which a reader here may wait or that a person can correct. */
 const REPLIES: Record<string, string> = {
+  UNKNOWN_TOPIC_OR_PARTITION:
+    'Kafka does not know the topic (UNKNOWN_TOPIC_OR_PARTITION): check that it was not deleted',
   NOT_ENOUGH_REPLICAS: 'Kafka has too few in-sync replicas (NOT_ENOUGH_REPLICAS): restore the brokers that are away',
   NOT_ENOUGH_REPLICAS_AFTER_APPEND:
     'Kafka has too few in-sync replicas (NOT_ENOUGH_REPLICAS_AFTER_APPEND): restore the brokers that are away',

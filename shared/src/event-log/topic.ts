@@ -182,8 +182,8 @@ async function describeExisting(
   if (found !== undefined) return found
   const settings = Object.entries(required).map(([name, value]) => `${name}=${value}`)
   throw new PreconditionError(
-    `topic ${topic} does not exist: create it with ${partitions} partitions, ${settings.join(', ')}, or let \`npm ` +
-      'start` create it',
+    `topic ${topic} does not exist: restore it if it was deleted. Else create it with ${partitions} partitions, ` +
+      `${settings.join(', ')}, or let \`npm start\` create it`,
   )
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { deleteTopic } from '../../../tests/support/backups.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -74,6 +75,14 @@ describe('the watch of the preconditions ends the service, also without new even
     await recreateTopic(topic, records)
     topic.watch()
     await topic.expectHalt(message)
+  })
+
+  it('a deleted topic, which is named before', async () => {
+    const topic = await watchTopic()
+    await deleteTopic(topic)
+    const named = 'kafka: Kafka does not know the topic (UNKNOWN_TOPIC_OR_PARTITION): check that it was not deleted'
+    await vi.waitFor(() => expect(topic.problems()).toEqual([named]), WAIT)
+    await topic.expectHalt(/does not exist: restore it if it was deleted\. Else create it with 1 partitions/)
   })
 
   // topic.int shows what else a look finds.

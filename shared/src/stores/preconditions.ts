@@ -1,4 +1,4 @@
-import { Refused, reasonOf, refusalOf } from '../event-log/broker-errors.ts'
+import { isReply, Refused, reasonOf, refusalOf } from '../event-log/broker-errors.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import {
   assertSameTopic,
@@ -145,8 +145,8 @@ export function watchPreconditions(
   const { kafka, readModel, topic, partitions, table } = stores
   let topicId = first
   let refusal: string | undefined
-  let lastResponseAt = common.time.now()
-  let failure: string | undefined
+  let lastSuccessAt = common.time.now()
+  let failure: unknown
   let tableProblem: string | undefined
   let unreachable: string[] = []
   let wasAway = false
@@ -192,11 +192,12 @@ export function watchPreconditions(
     } catch (error) {
       refusal = refusalOf(error, { topic })
       if (refusal === undefined) {
-        failure = reasonOf(error)
+        failure = error
         return
       }
     }
-    lastResponseAt = common.time.now()
+    lastSuccessAt = common.time.now()
+    failure = undefined
     if (refusal === before) return
     if (refusal === undefined) common.log.info('Kafka accepts the user again')
     else common.log.warn(refusal)
@@ -211,15 +212,15 @@ export function watchPreconditions(
     /** Problems of Kafka and the table: a refusal with its remedy, or no response. */
     problems(): string[] {
       if (refusal !== undefined) return [`kafka: ${refusal}`]
-      const silentMs = common.time.now() - lastResponseAt
-      if (silentMs <= SILENCE_MAX_MS)
+      const failedMs = common.time.now() - lastSuccessAt
+      if (failedMs <= SILENCE_MAX_MS)
         return [
           ...(service === 'projector' ? unreachable : []),
           ...(tableProblem === undefined ? [] : [`the table: ${tableProblem}`]),
         ]
       return [
-        `kafka: no response for ${Math.round(silentMs / 1_000)} s`,
-        ...(failure === undefined ? [] : [`kafka: ${failure}`]),
+        ...(isReply(failure) ? [] : [`kafka: no response for ${Math.round(failedMs / 1_000)} s`]),
+        ...(failure === undefined ? [] : [`kafka: ${reasonOf(failure)}`]),
       ]
     },
 

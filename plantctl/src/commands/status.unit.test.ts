@@ -70,7 +70,7 @@ const parkedFor = (parked: number, ...parkedReasons: [reason: number, count: num
   })
 const readersWith = (changes: Partial<StoreStatus['readers']>) =>
   storeOf(12, { readers: { ...storeOf(12).readers, ...changes } })
-const memberOf = (...partitions: Partition[]) => ({ id: '', clientId: 'p', host: 'h', partitions })
+const memberOf = (...partitions: Partition[]) => ({ id: '', clientId: 'plant-store-projector', host: 'h', partitions })
 const undecodableAt = (offset: number) =>
   readersWith({ undecodable: [{ partition: 3 as Partition, offset: offset as Offset }] })
 
@@ -94,6 +94,13 @@ describe('the assessment', () => {
       'a partition has no projector',
       readersWith({ projectors: [memberOf(...allPartitions(10))] }),
       /no projector reads partitions 10-11/,
+    ],
+    [
+      'another program is in the group',
+      readersWith({
+        projectors: [memberOf(...allPartitions(11)), { ...memberOf(11 as Partition), clientId: 'console' }],
+      }),
+      /no projector reads partition 11: .* no other program is in their group/,
     ],
     [
       'a batch cannot be decoded',

@@ -26,6 +26,9 @@ const DELETE_WITHIN_MS = 5_000
 /** Groups without members remain for some minutes. */
 const MAX_GROUPS_DESCRIBED = 1_000
 
+/** The client id of each process of a service. */
+export const clientIdOf = (service: 'api' | 'projector') => `plant-store-${service}`
+
 /** The group in which projectors share the partitions. */
 export const projectorGroup = (topic: string) => `${topic}-projector`
 

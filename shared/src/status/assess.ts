@@ -1,3 +1,4 @@
+import { clientIdOf } from '../event-log/groups.ts'
 import { openTransactionText, WRITE_TABLE_ANEW } from '../event-log/topic.ts'
 import { undecodableText } from '../event-log/undecodable.ts'
 import { reasonText } from '../plant/plant-created.ts'
@@ -86,7 +87,8 @@ function tableOfAnotherLog({ partitions, table }: StoreStatus): string[] {
 }
 
 function projection({ partitions, readers, table }: StoreStatus): string[] {
-  const { projectors, projectorState, undecodable, refused } = readers
+  const { projectorState, undecodable, refused } = readers
+  const projectors = readers.projectors.filter(({ clientId }) => clientId === clientIdOf('projector'))
   const assigned = new Set(projectors.flatMap(({ partitions }) => partitions ?? []))
   const unassigned = partitionsWith(partitions, ({ partition }) => !assigned.has(partition))
   const lag = totalOf(partitions, lagOf)
@@ -101,7 +103,8 @@ function projection({ partitions, readers, table }: StoreStatus): string[] {
       projectors.length > 0 &&
       projectorState === 'Stable' &&
       unassigned.length > 0 &&
-      `no projector reads ${formatPartitions(unassigned)}: check that all of them have the same PLANTS_TOPIC and release`,
+      `no projector reads ${formatPartitions(unassigned)}: check that all of them have the same PLANTS_TOPIC and release, ` +
+        'and that no other program is in their group',
     lag > LAG_MAX_RECORDS &&
       `the read model is ${formatCount(lag, 'record')} behind the log. plantctl status --watch shows whether the projectors ` +
         'catch up; if not, they are too slow or Redis refuses their batches: read their logs',

@@ -1,3 +1,4 @@
+import { clientIdOf } from '../event-log/groups.ts'
 import { createReadModel } from '../read-model/read-model.ts'
 import { type Metrics, metricsIn } from '../runtime/metrics.ts'
 import { openOperationsPort, type Readiness } from '../runtime/operations.ts'
@@ -39,7 +40,7 @@ export async function openServiceStores(
   const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, parts)
   closeLater(operations.close)
 
-  const stores = await createStores(settings, `plant-store-${service}`, log)
+  const stores = await createStores(settings, clientIdOf(service), log)
   closeLater(stores.close)
   // A separate connection: what Redis refuses the page does not make the service unready.
   page.showStores(() => {

@@ -239,6 +239,11 @@ const REPLIES: Record<string, string> = {
   REQUEST_TIMED_OUT: 'Kafka has not finished the request in time (REQUEST_TIMED_OUT): check that no broker hangs',
   LEADER_NOT_AVAILABLE: 'Kafka elects a leader (LEADER_NOT_AVAILABLE): wait, or restore the brokers that are away',
   NOT_LEADER_FOR_PARTITION: 'Kafka elects a leader (NOT_LEADER_FOR_PARTITION): wait',
+  GROUP_COORDINATOR_NOT_AVAILABLE:
+    'Kafka has no coordinator for the consumer group (GROUP_COORDINATOR_NOT_AVAILABLE): wait, or restore the brokers ' +
+    'that are away',
+  GROUP_LOAD_IN_PROGRESS: 'Kafka loads the consumer group (GROUP_LOAD_IN_PROGRESS): wait',
+  NOT_COORDINATOR_FOR_GROUP: 'the consumer group gets another coordinator (NOT_COORDINATOR_FOR_GROUP): wait',
   INCONSISTENT_GROUP_PROTOCOL:
     'another program uses the consumer group (INCONSISTENT_GROUP_PROTOCOL): name another group, or end the program',
   REBALANCE_IN_PROGRESS: 'the consumer group rebalances (REBALANCE_IN_PROGRESS): wait',

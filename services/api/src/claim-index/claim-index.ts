@@ -7,6 +7,7 @@ import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { coverageReach, createReadFloor, hasCoverageGap } from '@plant-store/shared/protocol/coverage.ts'
 import { createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { formatPartitions } from '@plant-store/shared/runtime/format.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { eachApart, repeat } from '@plant-store/shared/runtime/retry.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
@@ -62,6 +63,8 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   const readFloor = createReadFloor(ends.map((end) => (end - 1) as Offset))
   /** The read model's checkpoints at the last reading. */
   const known = [...checkpoints]
+  /** The partitions where the last reading failed. */
+  let unread: number[] = []
   /** The checkpoint that each window was last rewound to. */
   const rewoundTo: (Offset | undefined)[] = []
   /** Until then the tail does not rest. */
@@ -149,6 +152,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
 
   /** Reads the read model's checkpoints, and moves the windows and the rest of the tail accordingly. */
   async function readCheckpoints(): Promise<void> {
+    const failed = new Set(windows.keys())
     let applied = 0
     let areRead = false
     try {
@@ -162,9 +166,11 @@ export function createClaimIndex(options: ClaimIndexOptions) {
         window.dropBefore(after(Math.min(before.offset, checkpoint.offset) as Offset))
         if (hasCoverageGap(window, checkpoint.offset)) rewind(partition, checkpoint)
         else rewoundTo[p] = undefined
+        failed.delete(p)
       })
       areRead = true
     } finally {
+      unread = [...failed]
       const now = time.now()
       const others = ((applied - ownSinceReading) * 1_000) / (now - lastReadingAt)
       isLogShared = areRead && others > sharedLogRecordsPerS
@@ -199,6 +205,9 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     log,
     onHalt,
   })
+
+  /** One that cannot be read is a problem only of its own creates and reads. */
+  const isAnyRead = () => unread.length < windows.length
 
   return {
     readFloor,
@@ -266,7 +275,10 @@ export function createClaimIndex(options: ClaimIndexOptions) {
 
     /** The reasons why this instance cannot serve every request now; empty if it can. */
     problems(): string[] {
-      const problems = [...tail.problems().map((problem) => `tail: ${problem}`), ...checkpointReads.problems()]
+      const problems = [
+        ...tail.problems().map((problem) => `tail: ${problem}`),
+        ...(isAnyRead() ? [] : checkpointReads.problems()),
+      ]
       const undecodable = tail.undecodable().map(({ partition }) => partition)
       for (const [p, window] of windows.entries()) {
         const [end, { offset }] = [ends[p] as Offset, known[p] as Checkpoint]
@@ -283,7 +295,10 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     },
 
     /** Problems of single partitions: this instance can serve the requests of all others. */
-    notices: (): string[] => tail.undecodable().map(undecodableText),
+    notices: (): string[] => [
+      ...tail.undecodable().map(undecodableText),
+      ...(isAnyRead() ? checkpointReads.problems() : []).map((problem) => `${formatPartitions(unread)}: ${problem}`),
+    ],
 
     async close(): Promise<void> {
       await Promise.all([tail.close(), checkpointReads.close()])

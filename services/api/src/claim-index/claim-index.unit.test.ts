@@ -27,16 +27,20 @@ function newClaim(): OwnClaim {
   return { id, eventId: randomUUID() as EventId, plant: plantWith({ name }) }
 }
 
-/** A claim index of one partition; the test is the read model, the tail and the clock. */
-function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}) {
+/** A claim index, by default of one partition; the test is the read model, the tail and the clock. */
+function openClaimIndex({ partitions = 1, windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}) {
   const clock = createClock()
   let sink = {} as RecordSink
   let readModelAt: Checkpoint = BEFORE_LOG
+  const unreadable = new Set<number>()
   const reloaded: unknown[] = []
   const asked: PlantId[][] = []
   const claimIndex = createClaimIndex({
     readModel: {
-      meta: async () => ({ checkpoint: readModelAt }) as PartitionMeta,
+      async meta(partition) {
+        if (unreadable.has(partition)) throw new Error('a reason')
+        return { checkpoint: readModelAt } as PartitionMeta
+      },
       lookUpEach(requests) {
         asked.push(requests.flatMap(({ ids }) => ids))
         return requests.map(async ({ ids }) => ({ checkpoint: readModelAt.offset, entries: ids.map(() => undefined) }))
@@ -53,8 +57,8 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}
     },
     log: quietLog,
     time: clock.timeOf({ name: 'api', alive: true, redis: { partitions: [] } as never }),
-    checkpoints: [BEFORE_LOG],
-    ends: [0 as Offset],
+    checkpoints: Array.from({ length: partitions }, () => BEFORE_LOG),
+    ends: Array.from({ length: partitions }, () => 0 as Offset),
     windowMaxBytes,
     onHalt: (error) => expect.unreachable(error.message),
   })
@@ -99,6 +103,7 @@ function openClaimIndex({ windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}
     advance,
     project,
     startRest,
+    unreadable,
     reloaded,
     askedTogether: asked,
     bounds: () => [window().start, window().next],
@@ -215,6 +220,18 @@ it('a window without room for the records since then keeps the gap, which it rep
   expect(bounds()).toEqual([10, 10])
   expect(problems()).toEqual([expect.stringContaining('coverage gap: the read model of partition 0 is at offset 4')])
   expect(await closeGap(P)).toBe(false)
+})
+
+it.each([
+  [[], [], []],
+  [[1], [], ['partition 1: reading the checkpoints: a reason']],
+  [[0, 2], [], ['partitions 0, 2: reading the checkpoints: a reason']],
+  [[0, 1, 2], ['reading the checkpoints: a reason'], []],
+])('when partitions %j cannot be read, the problems are %j and the notices %j', async (unread, reasons, noticed) => {
+  const { unreadable, advance, problems, notices } = openClaimIndex({ partitions: 3 })
+  for (const partition of unread) unreadable.add(partition)
+  await advance(READING_MS)
+  expect([problems(), notices()]).toEqual([reasons, noticed])
 })
 
 it('without a tail, what the log has more is unknown', () => {

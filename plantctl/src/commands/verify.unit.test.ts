@@ -26,9 +26,12 @@ it.each<[what: string, Difference, fromEmpty: boolean]>([
   ['nothing is live', { what: 'noGeneration' }, true],
   ['the live pointer is dangling', { what: 'pointerDangling', key: 'live', found: 'a' }, true],
   ['the checkpoint is not an offset', { what: 'checkpoint', found: 'x' }, true],
+  ['a key has the wrong type', { what: 'wrongType', key: 'meta', expected: 'hash', found: 'string' }, true],
   ['a pointer to what is being filled is dangling', { what: 'pointerDangling', key: 'filling', found: 'a' }, false],
 ])('when %s, names the option that a rebuild needs', (_what, difference, fromEmpty) => {
   const filling: Difference = { partition: ONE, what: 'pointerDangling', key: 'filling', found: 'a' }
   const remedies = remediesFor(filling, { ...difference, partition: ONE })
   expect(remedies).toContain(`plantctl rebuild${fromEmpty ? ' --from-empty' : ''} --partition 0`)
+  // Without it the rebuild itself could not read them.
+  expect(remedies.startsWith('Delete the keys of the wrong type first')).toBe(difference.what === 'wrongType')
 })

@@ -140,6 +140,11 @@ const REFUSALS: readonly [RegExp, (server: string, settings: string, message: st
   ],
   [/No such master/, () => 'the sentinels do not know REDIS_SENTINEL_NAME: correct it'],
   [/unknown command .sentinel/, () => 'REDIS_SENTINELS names a server that is no sentinel: set REDIS_URL instead'],
+  [
+    /unknown (?:redis )?command/i,
+    (server, _, message) =>
+      `${server} has no command ${/unknown command .(\w+)/.exec(message)?.[1] ?? 'of a script'}: undo its rename-command; ${RIGHTS}`,
+  ],
   [/cluster support disabled/, () => 'REDIS_CLUSTER_NODES names a server without a cluster: set REDIS_URL instead'],
   [
     /no node of the Redis Cluster is ready/,

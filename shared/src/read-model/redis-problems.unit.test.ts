@@ -49,6 +49,11 @@ describe('an error of Redis', () => {
       'ERR This instance has cluster support disabled',
       /^REDIS_CLUSTER_NODES names a server without a cluster: set REDIS_URL instead$/,
     ],
+    ['ERR unknown command `info`, with args beginning with: ', /^Redis has no command info: undo its rename-command;/],
+    [
+      'ERR Error running script (call to f_1): @user_script:77: @user_script: 77: Unknown Redis command called from Lua script',
+      /^Redis has no command of a script: undo its rename-command;/,
+    ],
     ['no node of the Redis Cluster is ready', /^the nodes of the Redis Cluster cannot be used: check their state/],
     ['ERR DB index is out of range', /^Redis does not have this database: correct the number in REDIS_URL/],
     [

@@ -111,11 +111,9 @@ function placeFaults(settings: RedisSettings): string[] {
 /** User, password and TLS of a URL are in the URL, unless the URL leaves them out. */
 function loginFaults(settings: RedisSettings): string[] {
   if (settings.REDIS_URL === undefined) return []
-  if (!URL.canParse(settings.REDIS_URL)) return ['REDIS_URL is not a URL: escape special characters as %XX']
-  const { username, password, pathname } = urlOf(settings)
-  // ioredis would use the number that it begins with, or end the process. It may be a part of the password.
-  if (!/^(?:\/\d*)?$/.test(pathname))
-    return ['REDIS_URL must end with its address or the number of a database (/3): escape special characters as %XX']
+  if (!isAddress(settings.REDIS_URL))
+    return ['REDIS_URL is not redis://user:password@host:port/database: escape special characters as %XX']
+  const { username, password } = urlOf(settings)
   const twice = [
     ...(username === '' ? [] : given(settings, ['REDIS_USERNAME'])),
     ...(password === '' ? [] : given(settings, ['REDIS_PASSWORD', 'REDIS_PASSWORD_FILE'])),
@@ -123,6 +121,16 @@ function loginFaults(settings: RedisSettings): string[] {
   const faults = twice.map((name) => `REDIS_URL and ${name} contradict each other: leave it out of one of them`)
   if (settings.REDIS_TLS === undefined) return faults
   return [...faults, 'REDIS_TLS is for REDIS_SENTINELS and REDIS_CLUSTER_NODES: write rediss:// in REDIS_URL instead']
+}
+
+/** What follows the port would be options of ioredis, or may be a part of the password, which messages must not show. */
+function isAddress(url: string): boolean {
+  try {
+    // ioredis decodes user and password.
+    return /^\w+:\/\/[^/?#]+(?:\/\d*)?$/.test(decodeURI(url)) && URL.canParse(url)
+  } catch {
+    return false
+  }
 }
 
 function passwordFaults(settings: RedisSettings, prefix: 'REDIS' | 'REDIS_SENTINEL'): string[] {

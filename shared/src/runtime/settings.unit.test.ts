@@ -28,6 +28,16 @@ it('the topic of the table is another than that of the log', () => {
   expect(() => tableOf(same)).toThrow('PLANTS_TABLE must not be the topic of the log: it is plants')
 })
 
+it('the name of the table has the length that Kafka allows', () => {
+  const of = (length: number) => tableOf({ PLANTS_TOPIC: 'p'.repeat(length), PLANTS_TABLE: 'on' })
+  expect(of(243)).toHaveLength(249)
+  expect(() => of(244)).toThrow('PLANTS_TABLE=on makes a name of 250 characters')
+})
+
+it.each(['a', '.a', 'a.', '-', '...', 'p'.repeat(249)])('a topic of Kafka may have the name %s', (name) => {
+  expect(read({ ...GOOD, PLANTS_TOPIC: name })).toMatchObject({ PLANTS_TOPIC: name })
+})
+
 it('the port of an address is from 1 to 65535', () => {
   const accepted = Array.from({ length: 100_000 }, (_, port) => port).filter((port) => isAddress.test(`kafka:${port}`))
   expect([accepted.at(0), accepted.at(-1), accepted.length]).toEqual([1, 65_535, 65_535])
@@ -81,6 +91,8 @@ describe('settings', () => {
     ['PLANTS_PARTITIONS', '0', 'PLANTS_PARTITIONS must be a whole number from 1 to 1000 (it is "0")'],
     ['PLANTS_PARTITIONS', ' ', 'PLANTS_PARTITIONS must be a whole number from 1 to 1000 (it is " ")'],
     ['PLANTS_TOPIC', 'a b', 'PLANTS_TOPIC must be a Kafka topic name (it is "a b")'],
+    ['PLANTS_TOPIC', '.', 'PLANTS_TOPIC must be a Kafka topic name (it is ".")'],
+    ['PLANTS_TABLE', '..', 'PLANTS_TABLE must be on, off or a Kafka topic name (it is "..")'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be debug or info or warn or error (it is "loud")'],
     ['KAFKA_BROKERS', 'kafka', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "kafka")'],
     ['KAFKA_BROKERS', 'a:1,', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "a:1,")'],

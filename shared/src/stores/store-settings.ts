@@ -8,7 +8,8 @@ import { TRACING_SETTINGS } from '../tracing/tracing-settings.ts'
 
 /** A URI or an absolute path (RFC 3986), to which a path segment can be appended. */
 const SOURCE = /^([a-z][a-z0-9+.-]*:|\/)[\w.~:/-]*[\w.~-]$/
-export const TOPIC_NAME = /^[a-zA-Z0-9._-]{1,249}$/
+/** Without a lookahead, which Helm does not know: Kafka refuses . and .. alone. */
+export const TOPIC_NAME = /^([\w-][\w.-]?|\.[\w-]|[\w.-]{3,249})$/
 
 /** The settings that name a store: its log in Kafka and its read model in Redis. */
 export const STORE_SETTINGS = {
@@ -45,14 +46,16 @@ export const SERVICE_SETTINGS = {
   LOG_LEVEL: Type.Enum(LOG_LEVELS, { default: 'info' }),
 }
 
-/** The topic of the table; undefined without a table. Throws a PreconditionError when it is the topic of the log. */
+/** The topic of the table; undefined without a table. Throws a PreconditionError when it cannot be one. */
 export function tableOf({
   PLANTS_TOPIC: topic,
   PLANTS_TABLE: table,
 }: Pick<StoreSettings, 'PLANTS_TOPIC' | 'PLANTS_TABLE'>): string | undefined {
   if (table === topic) throw new PreconditionError(`PLANTS_TABLE must not be the topic of the log: it is ${topic}`)
-  if (table === 'on') return `${topic}.table`
-  return table === 'off' ? undefined : table
+  if (table !== 'on') return table === 'off' ? undefined : table
+  const name = `${topic}.table`
+  if (TOPIC_NAME.test(name)) return name
+  throw new PreconditionError(`PLANTS_TABLE=on makes a name of ${name.length} characters: set it to a Kafka topic name`)
 }
 
 export type StoreSettings = Static<TObject<typeof STORE_SETTINGS>>

@@ -298,10 +298,16 @@ describe.each([
       }
     })
 
-    it('another expectation: 417', async () => {
-      const [response] = await requestRaw(head('POST /plants', json, 'Expect: tea', 'X-Request-Id: mine'))
-      expectError(response, 41700)
-      expect(response?.headers['x-request-id']).toBe('mine')
+    it('another expectation: 417, which is counted', async () => {
+      for (const expectation of ['tea', '100-continue, tea', '100-continue;tea', '']) {
+        const fields = [json, 'Content-Length: 2', `Expect: ${expectation}`, 'X-Request-Id: mine']
+        const responses = await untilClosed(head('POST /plants', ...fields))
+        expect(responses).toMatchObject([{ headers: { connection: 'close', 'x-request-id': 'mine' } }])
+        expectError(responses[0], 41700)
+      }
+      const { opsUrl } = api
+      const counted = /^plant_store_http_requests_total{method="POST",route="\/plants",status="417",error="41700"} 4$/m
+      await eventually(async () => expect(await (await fetch(`${opsUrl}/metrics`)).text()).toMatch(counted))
     })
 
     it('"100-continue" gets a 100 when the head is acceptable', async () => {

@@ -7,7 +7,7 @@ import { allowOrigins } from './http/allowed-origins.ts'
 import { sendError, sendFailure, sendUnknownRoute } from './http/error-responses.ts'
 import { limitQueuedResponses } from './http/queued-responses.ts'
 import { acceptJsonBodies } from './http/request-body.ts'
-import { hasEmptyId, headErrorOf } from './http/request-head.ts'
+import { expectsOther, hasEmptyId, headErrorOf } from './http/request-head.ts'
 import { observeRequests, type RequestObserverOptions } from './http/request-observer.ts'
 import { traceRequests } from './http/request-span.ts'
 import { createServer, respondToNodeFailures, type ServerOptions } from './http/server.ts'
@@ -50,6 +50,7 @@ export async function createApp(parts: AppParts) {
   app.addHook('onRequest', (request, reply, done) => {
     const fault = headErrorOf(request.raw)
     if (fault !== undefined) sendFailure(reply.header('connection', 'close'), 'malformedRequest', fault)
+    else if (expectsOther(request.raw)) sendFailure(reply.header('connection', 'close'), 'expectationFailed')
     // Before the body is read: it does not matter on an unknown path. (With CORS, OPTIONS has a route.)
     else if (request.is404 || request.method === 'OPTIONS' || hasEmptyId(request.params))
       sendUnknownRoute(app, request, reply)

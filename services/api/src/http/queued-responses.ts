@@ -41,5 +41,4 @@ export function limitQueuedResponses(server: Server): void {
 
   // Prepended, because other listeners respond at once.
   server.prependListener('request', limit)
-  server.prependListener('checkExpectation', limit)
 }

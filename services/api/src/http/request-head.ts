@@ -42,6 +42,11 @@ export function headErrorOf({ httpVersion, headers, rawHeaders }: IncomingMessag
   return repeated && `the ${repeated} header occurs more than once`
 }
 
+/** True for another expectation than `100-continue`. HTTP/1.0 has none (RFC 9110 10.1.1). */
+export function expectsOther({ httpVersion, headers: { expect } }: IncomingMessage): boolean {
+  return expect !== undefined && httpVersion !== '1.0' && expect.toLowerCase() !== '100-continue'
+}
+
 /** The first of these header names, in lower case, that occurs twice in the request; undefined when none does. */
 export function repeatedHeader(
   { headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,

@@ -4,12 +4,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket, type TlsOptions } from 'node:tls'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { listenErrorOf, resultOf } from '@plant-store/shared/runtime/failures.ts'
-import {
-  type HttpResponse,
-  rejectConnect,
-  sendOnSocket,
-  sendResponse,
-} from '@plant-store/shared/runtime/http-response.ts'
+import { type HttpResponse, rejectConnect, sendOnSocket } from '@plant-store/shared/runtime/http-response.ts'
 import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import fastify, { type FastifyBaseLogger, type FastifyHttpOptions, LogController } from 'fastify'
 import { type ApiSettings, type HttpSettings, listed } from '../settings.ts'
@@ -108,7 +103,7 @@ export type LatestResponse = (socket: Socket) => ServerResponse | undefined
 
 /**
  * Responds in the Error shape where Node itself would respond with an empty body or not at all: to unreadable and
- * incomplete requests, unknown expectations, and CONNECT. Returns the latest responses, which it tracks.
+ * incomplete requests, and CONNECT. Returns the latest responses, which it tracks.
  */
 export function respondToNodeFailures(server: Server): LatestResponse {
   // By default Node silently drops headers beyond a count; their bytes are bounded anyway.
@@ -150,13 +145,11 @@ export function respondToNodeFailures(server: Server): LatestResponse {
     const isAnswered = latest.has(socket) && latestOn(socket)?.writableFinished !== false
     if (isAnswered || socket.writableLength > 0) socket.destroy()
   })
-  // Only the checks of the head show whether the body is wanted.
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    server.emit('request', request, response)
-  })
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    sendResponse(response, responseOf('expectationFailed', request))
-  })
+  // Only the checks of the head show whether the body is wanted, and whether nothing else is expected.
+  for (const event of ['checkContinue', 'checkExpectation'])
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+      server.emit('request', request, response)
+    })
   rejectConnect(server, (socket, request) => {
     sendInOrder(socket, latestOn(socket), responseOf('methodNotAllowed', request))
   })

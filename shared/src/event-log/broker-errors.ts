@@ -47,7 +47,8 @@ const CONNECTION_LOST =
   /: (Closed connection|Connection error: .*|Connection timeout|Not connected|Request .* timed out)$/
 /** Node's code when the broker ends the TLS handshake, and its codes for a certificate that it does not accept. */
 const TLS_ALERT = /^ERR_SSL_.*ALERT/
-const CERTIFICATE = /CERT|ISSUER|VERIFY|ERR_TLS/
+const CERTIFICATE = /CERT|ISSUER|VERIFY|ERR_TLS|^INVALID_/
+const DATES = /^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/
 const OTHER_HOST = 'ERR_TLS_CERT_ALTNAME_INVALID'
 const TLS = /^ERR_SSL_/
 const MAX_CAUSES = 10
@@ -139,6 +140,9 @@ function tlsRefusalBy(code: string, broker: string): string | undefined {
   }
   if (code === OTHER_HOST) {
     return `the certificate of ${broker} is for another address (${code}): connect to a name that it has, by KAFKA_BROKERS`
+  }
+  if (DATES.test(code)) {
+    return `the certificate of ${broker} has expired or is not valid yet (${code}): renew it, or correct the clock of this host`
   }
   if (CERTIFICATE.test(code)) {
     return `the certificate of ${broker} is not accepted (${code}): correct KAFKA_SSL_CA_FILE`

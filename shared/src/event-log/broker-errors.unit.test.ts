@@ -89,6 +89,19 @@ describe('the reason of an error', () => {
       retried(new KafkaJSRequestTimeoutError('Request Metadata(key: 3, version: 6) timed out', at)),
       /^Kafka at kafka:9092 does not respond \(timed out\): check that it runs and is not overloaded$/,
     ],
+    ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].map((code): [Error, RegExp] => [
+      new KafkaJSConnectionError('Connection error: certificate', { ...at, code }),
+      new RegExp(
+        `^the certificate of kafka:9092 has expired or is not valid yet \\(${code}\\): renew it, or correct the`,
+      ),
+    ]),
+    [
+      new KafkaJSConnectionError('Connection error: unsuitable certificate purpose', {
+        ...at,
+        code: 'INVALID_PURPOSE',
+      }),
+      /^the certificate of kafka:9092 is not accepted \(INVALID_PURPOSE\): correct KAFKA_SSL_CA_FILE$/,
+    ],
     [
       createErrorFromCode(19),
       /^Kafka has too few in-sync replicas \(NOT_ENOUGH_REPLICAS\): restore the brokers that are/,

@@ -160,17 +160,19 @@ const REFUSALS: readonly [RegExp, (server: string, settings: string, message: st
     (server, _, message) => `${server} refuses a call: give the user ${rightIn(message)}; ${RIGHTS} (NOPERM)`,
   ],
   [
-    /unable to (?:verify|get)|self[- ]signed certificate|certificate has expired/,
-    (server) => `the certificate of ${server} is not trusted: REDIS_CA_FILE must name its authority`,
+    /certificate (?:has expired|is not yet valid)/,
+    (server) =>
+      `the certificate of ${server} has expired or is not valid yet: renew it, or correct the clock of this host`,
   ],
   [
     /does not match certificate's altnames/,
     (server) => `the certificate of ${server} is for another address: connect to a name that it has`,
   ],
   [
-    /alert (?:certificate required|handshake failure|unknown ca|bad certificate)/,
+    /alert (?:(?:\w+ )?certificate|handshake failure|unknown ca)/,
     (server) => `${server} requires a certificate that it trusts: set REDIS_CERT_FILE and REDIS_KEY_FILE`,
   ],
+  [/certificate/, (server) => `the certificate of ${server} is not trusted: REDIS_CA_FILE must name its authority`],
   [/wrong version number|packet length too long/, (server) => `${server} does not use TLS at this port`],
 ]
 

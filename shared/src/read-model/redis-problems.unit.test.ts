@@ -61,8 +61,13 @@ describe('an error of Redis', () => {
       /^Redis does not have this database: correct the number in REDIS_URL/,
     ],
     ['unable to verify the first certificate', /REDIS_CA_FILE must name its authority/],
+    ['unsuitable certificate purpose', /REDIS_CA_FILE must name its authority/],
+    ['certificate has expired', /^the certificate of Redis has expired or is not valid yet: renew it, or correct/],
+    ['certificate is not yet valid', /^the certificate of Redis has expired or is not valid yet: renew it, or correct/],
     ["Hostname/IP does not match certificate's altnames: IP: 10.0.0.1 is not in the cert's list", /a name that it has/],
     ['ssl3_read_bytes:tlsv13 alert certificate required', /set REDIS_CERT_FILE and REDIS_KEY_FILE/],
+    ['ssl3_read_bytes:ssl/tls alert certificate expired', /set REDIS_CERT_FILE and REDIS_KEY_FILE/],
+    ['ssl3_read_bytes:ssl/tls alert unsupported certificate', /set REDIS_CERT_FILE and REDIS_KEY_FILE/],
     ['ssl3_get_record:wrong version number', /does not use TLS at this port/],
   ])('is explained with its fix: %s', (message, explanation) => {
     expect(problemOf(new Error(message))).toMatch(explanation)

@@ -227,7 +227,8 @@ export function createPartitionCursors<R extends LogRecord>(
       const retryInMs = cursor.backOff.nextMs()
       const details = { err: error, partition, offset: next.offset, retryInMs }
       log.warn(details, 'records are not applied; retrying')
-      cursor.problem = `records are not applied: ${reasonOf(error)}`
+      // Whatever it looks like, it is an error of the sink, not of Kafka.
+      cursor.problem = `records are not applied: ${messageOf(error)}`
       source.pause(partition)
       // Not awaited in the queue: until it ends kafkajs neither fetches the other partitions of the broker nor sends
       // heartbeats.

@@ -141,7 +141,8 @@ it('a sink that fails is called again after growing waits, and delays no other p
   let isFailing = true
   const { deliver, problems, sought, halts } = openCursors(2, {
     async onRecords(partition, _records, next) {
-      if (partition === P && isFailing) throw new Error('not now')
+      // An error of another Kafka, to which the sink writes.
+      if (partition === P && isFailing) throw Object.assign(new Error('not now'), { type: 'NOT_ENOUGH_REPLICAS' })
       return next
     },
     log: { ...quietLog, warn } as unknown as Log,

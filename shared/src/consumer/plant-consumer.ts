@@ -1,3 +1,4 @@
+import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Kafka } from '../event-log/connection.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { readGroupOffsets } from '../event-log/groups.ts'
@@ -164,7 +165,7 @@ export function createPlantConsumer(
       waits.passed(partition, (next - 1) as Offset)
   }
 
-  const repeatOptions = { time, log, onHalt: (error: Error) => void end(error) }
+  const repeatOptions = { time, log, reasonOf, onHalt: (error: Error) => void end(error) }
   const repeated = [
     repeat({ ...repeatOptions, everyMs: options.commitEveryMs, task: commit, what: 'committing' }),
     repeat({ ...repeatOptions, everyMs: WATCH_EVERY_MS, task: follower.ends, what: 'checking the log' }),

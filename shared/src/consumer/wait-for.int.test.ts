@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
@@ -65,4 +66,27 @@ it('a wait fails for a position that the log does not have, by its signal, and w
   handling.resolve()
   await Promise.all([stopped, later])
   await expect(consumer.waitFor('0-0')).rejects.toMatchObject({ code: 'stopped' })
+})
+
+it('a wait while no broker can be reached goes on, and the consumer says what to check', async () => {
+  const topic = await openTopic(1)
+  const sockets: Socket[] = []
+  let isAway = false
+  const consumer = await consumeInto(topic.topic, {
+    socketFactory({ host, port, onConnect }) {
+      const socket = connect({ host, port: isAway ? 1 : port }, onConnect)
+      sockets.push(socket)
+      return socket
+    },
+  })
+  await eventually(() => expect(consumer.positions().size).toBe(1))
+  isAway = true
+  for (const socket of sockets) socket.destroy()
+  await topic.append(1)
+  const waited = consumer.waitFor('0-0')
+  const toCheck =
+    /^checking positions: Kafka at .+ is not reachable: check that it runs and that KAFKA_BROKERS is right$/
+  await eventually(() => expect(consumer.problems()).toContainEqual(expect.stringMatching(toCheck)))
+  isAway = false
+  await waited
 })

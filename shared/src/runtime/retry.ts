@@ -69,6 +69,8 @@ export type Repetition = {
   task(): Promise<unknown>
   what: string
   log: Log
+  /** The reason of a failure, for people; its message unless given. */
+  reasonOf?(error: unknown): string
   onHalt(error: Error): void
 }
 
@@ -76,7 +78,7 @@ export type Repetition = {
  * Calls `task` periodically, one call at a time, until closed. A call that fails is logged, and the next one follows;
  * a PreconditionError goes to `onHalt`, and ends the calls.
  */
-export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition) {
+export function repeat({ time, everyMs, task, what, log, reasonOf = messageOf, onHalt }: Repetition) {
   const closing = new AbortController()
   let problem: string | undefined
 
@@ -91,7 +93,7 @@ export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition) {
       } catch (error) {
         if (closing.signal.aborted) return
         if (error instanceof PreconditionError) return onHalt(error)
-        problem = `${what}: ${messageOf(error)}`
+        problem = `${what}: ${reasonOf(error)}`
         log.debug({ err: error }, `${what} failed, retrying`)
       }
     }

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { newGroup } from '../../../tests/support/consumed-plants.ts'
+import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
@@ -111,3 +111,15 @@ it.each([
     expect(delivered).toHaveLength(creations.length)
   },
 )
+
+it('a member that is assigned partitions of another topic says that the group is used for two', async () => {
+  const groupId = newGroup()
+  const [log, other] = [await openTopic(PARTITIONS), await openTopic(PARTITIONS)]
+  const first = await consumeInto(log.topic, { groupId })
+  await eventually(() => expect(first.positions().size).toBe(PARTITIONS))
+  const second = await consumeInto(other.topic, { groupId })
+  const problem = `kafka: the consumer group also reads topic ${log.topic}: name another group`
+  await eventually(() => expect(second.problems()).toEqual([problem]))
+  await first.stop()
+  await eventually(() => expect([second.positions().size, second.problems()]).toEqual([PARTITIONS, []]))
+})

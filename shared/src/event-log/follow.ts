@@ -226,7 +226,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     const outOfRange = (partition: number) => void cursors.outOfRange(partition as Partition)
     consumer.readFor({ topicIdOf: () => topicId, membership, outOfRange })
     throttling.watch(consumer)
-    const { GROUP_JOIN, REBALANCING, CRASH } = consumer.events
+    const { GROUP_JOIN, REBALANCING, CRASH, RECEIVED_UNSUBSCRIBED_TOPICS } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()
     closing.addEventListener('abort', end)
@@ -236,8 +236,14 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       end()
     })
     consumer.on(REBALANCING, () => options.onRejoin?.())
+    let otherUse: string | undefined
+    // Its leader assigns partitions of its own topic to all members, which read only theirs.
+    consumer.on(RECEIVED_UNSUBSCRIBED_TOPICS, ({ payload }) => {
+      otherUse = `the consumer group also reads topic ${payload.topicsNotSubscribed.join(', ')}: name another group`
+    })
     consumer.on(GROUP_JOIN, ({ payload }) => {
-      failure = undefined
+      failure = otherUse
+      otherUse = undefined
       // kafkajs resolves a commit that a crash has interrupted.
       committed.clear()
       const assigned = (payload.memberAssignment[topic] ?? []) as Partition[]

@@ -190,7 +190,8 @@ describe('first claims in a file', () => {
 
   it('are rejected where no file can be written', async () => {
     await expectRefused(open(join(temporaryFolder(), 'none', 'claims.db')), /cannot be written .*its folder/)
-    await expectRefused(open(''), /needs the path of a file/)
+    for (const path of ['', 'a\0b', process.env.NOT_SET as string])
+      await expectRefused(open(path), /needs the path of a file/)
   })
 
   it('name a full disk and the remedy, without the text of SQLite', () => {

@@ -41,8 +41,9 @@ export const inFile = (path: string): FirstClaims => ({ open: (log) => openClaim
  * read again. Throws a PreconditionError for a file that cannot be used, and does not change it.
  */
 async function openClaimFile(path: string, log: TopicSettings): Promise<OpenFirstClaims> {
-  // SQLite would create a temporary database.
-  if (path === '') throw new PreconditionError('inFile needs the path of a file')
+  // SQLite would create a temporary database for an empty one.
+  if (typeof path !== 'string' || path === '' || path.includes('\0'))
+    throw new PreconditionError('inFile needs the path of a file')
   // Imported only here: Node 24 prints a warning in each process that loads it.
   const { DatabaseSync } = await import('node:sqlite')
   const explained = <T>(use: () => T): T => {

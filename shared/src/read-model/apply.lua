@@ -40,7 +40,8 @@ if not meta[1] then
   generation = ARGV[7]
   meta = { '-1', '', ARGV[2], ARGV[3] }
 end
-if tonumber(meta[3]) > tonumber(ARGV[2]) then return { 'FOLD', meta[3] } end
+-- One that is not a number does not count as newer, as in begin.lua.
+if (tonumber(meta[3] or '') or 0) > tonumber(ARGV[2]) then return { 'FOLD', meta[3] } end
 if meta[4] ~= ARGV[3] then return { 'PARTITIONS', meta[4] } end
 if meta[1] ~= expected then return { 'STALE', meta[1], meta[2] } end
 

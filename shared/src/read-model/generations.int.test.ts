@@ -96,6 +96,19 @@ it.each([
   }
 })
 
+it.each(['x', ''])(
+  'a fold version "%s" is not that of a newer release: what is applied next corrects it',
+  async (fold) => {
+    const { readModel, generations, redis, apply, at, live } = await openGenerations()
+    const checkpoint = await live('old', 2)
+    await redis.hset(`${at}old:meta`, { fold })
+    expect(await readModel.meta(P)).toMatchObject({ checkpoint })
+    expect(await generations.reapply(P, [])).toBe(0)
+    await apply(P, checkpoint, batch(2, 1))
+    expect(await generations.state(P)).toMatchObject({ fold: 1, plants: 3 })
+  },
+)
+
 it('switching leaves the pointer to what another rebuild fills', async () => {
   const { generations, redis, at, live, filled } = await openGenerations()
   await live('old', 1)

@@ -24,7 +24,7 @@ local live = redis.call('GET', KEYS[1])
 local at = live and (string.sub(KEYS[1], 1, -5) .. live)
 local meta = at and redis.call('HMGET', at .. ':meta', 'checkpoint', 'fold', 'partitions')
 if not meta or not meta[1] then return { 'GONE' } end
-if tonumber(meta[2]) > tonumber(ARGV[1]) then return { 'FOLD', meta[2] } end
+if (tonumber(meta[2] or '') or 0) > tonumber(ARGV[1]) then return { 'FOLD', meta[2] } end
 if meta[3] ~= ARGV[2] then return { 'PARTITIONS', meta[3] } end
 
 local UNREADABLE = string.char(0)

@@ -65,9 +65,9 @@ export function assertPartitionCount(found: number, configured: number): void {
   )
 }
 
-/** Throws a PreconditionError when a newer release has folded the read model. */
+/** Throws a PreconditionError when a newer release has folded the read model. NaN does not count as newer. */
 export function assertFoldVersion(found: number): void {
-  if (found <= FOLD_VERSION) return
+  if (Number.isNaN(found) || found <= FOLD_VERSION) return
   throw new PreconditionError(
     `the read model was folded by a newer release (fold version ${found}; this release has ${FOLD_VERSION}): start that release`,
   )

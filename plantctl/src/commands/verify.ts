@@ -108,10 +108,8 @@ export function remediesOf({ partitions, findings }: Verified, count: number): s
   const isEmpty = kinds.some(({ what }) => what === 'noGeneration')
   const hasWrongType = kinds.some(({ what }) => what === 'wrongType')
   // A rebuild takes a partition without a checkpoint for an empty one.
-  const isUnusable = kinds.some(
-    ({ what, key }) => what === 'checkpoint' || (what === 'pointerDangling' && key === 'live'),
-  )
-  const fromEmpty = isEmpty || isUnusable || hasWrongType ? ' --from-empty' : ''
+  const isDangling = kinds.some(({ what, key }) => what === 'pointerDangling' && key === 'live')
+  const fromEmpty = isEmpty || isDangling || hasWrongType ? ' --from-empty' : ''
   return [
     hasWrongType && 'Delete the keys of the wrong type first: no rebuild can read them.',
     isEmpty && 'A running projector fills empty partitions from the log; plantctl status shows its progress.',

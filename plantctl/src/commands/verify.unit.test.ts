@@ -25,8 +25,8 @@ it('names every partition that differs, and no other, however many differences a
 it.each<[what: string, Difference, fromEmpty: boolean]>([
   ['nothing is live', { what: 'noGeneration' }, true],
   ['the live pointer is dangling', { what: 'pointerDangling', key: 'live', found: 'a' }, true],
-  ['the checkpoint is not an offset', { what: 'checkpoint', found: 'x' }, true],
   ['a key has the wrong type', { what: 'wrongType', key: 'meta', expected: 'hash', found: 'string' }, true],
+  ['the checkpoint is not an offset', { what: 'checkpoint', found: 'x' }, false],
   ['a pointer to what is being filled is dangling', { what: 'pointerDangling', key: 'filling', found: 'a' }, false],
 ])('when %s, names the option that a rebuild needs', (_what, difference, fromEmpty) => {
   const filling: Difference = { partition: ONE, what: 'pointerDangling', key: 'filling', found: 'a' }

@@ -60,7 +60,7 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
     if (rejected !== undefined) return drop(rejected)
     const live = await generations.state(partition)
     if (live.live !== '' && live.live === fill.generation()) return switched(live.live, '')
-    if (live.checkpoint === undefined && !fromEmpty) throw nothingLive([partition])
+    if (live.texts.checkpoint === '' && !fromEmpty) throw nothingLive([partition])
     const goal = Math.max(atLeast, live.checkpoint?.offset ?? BEFORE_FIRST) as Offset
     if (!(await reach(goal))) return undefined
     return verifyAndSwitch()

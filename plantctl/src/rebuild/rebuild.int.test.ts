@@ -200,4 +200,11 @@ describe('a rebuild', () => {
       expect(await store.redis.ttl(`${at}live`)).toBe(-1)
     }
   })
+
+  it('repairs a live generation with an invalid checkpoint: Redis has something of the partition', async () => {
+    const store = await openProjected()
+    await store.redis.hset(`${store.at(0 as Partition)}${(await store.names())[0]}:meta`, 'checkpoint', 'x')
+    await expect(store.names()).rejects.toThrow(/invalid checkpoint, "x".*plantctl verify names the repair/)
+    await store.expectRebuilt()
+  })
 })

@@ -40,13 +40,14 @@ export async function rebuildPartitions(options: RebuildOptions): Promise<Partit
     // After the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
     const ends = await readEnds()
     const isWritten = (partition: Partition) => (ends[partition] as Offset) > FIRST
-    const empty = partitions.filter((p, n) => states[n]?.checkpoint === undefined && isWritten(p))
+    const isEmpty = (n: number) => !states[n]?.texts.checkpoint
+    const empty = partitions.filter((p, n) => isEmpty(n) && isWritten(p))
     if (empty.length > 0 && !fromEmpty) throw nothingLive(empty)
     for (const [n, partition] of partitions.entries()) {
       const checkpoint = states[n]?.checkpoint
       if (checkpoint !== undefined) assertWithinBounds([[partition, checkpoint]], ends)
     }
-    const filled = partitions.filter((p, n) => states[n]?.checkpoint !== undefined || isWritten(p))
+    const filled = partitions.filter((p, n) => !isEmpty(n) || isWritten(p))
     return { ends, filled }
   }
 

@@ -49,9 +49,12 @@ function checkpointIn([offset, event]: readonly string[]): Checkpoint | undefine
 
 /** Throws a RangeError for a non-canonical offset, because the scripts compare checkpoints as text. */
 export function storedCheckpoint(offset = '-1', event = ''): Checkpoint {
-  const parsed = offsetOf(offset)
-  if (String(parsed) !== offset) {
-    throw new RangeError(`the read model has an invalid checkpoint: ${JSON.stringify(offset)} is not an offset`)
+  const parsed = resultOf(() => offsetOf(offset))
+  if (parsed === undefined || String(parsed) !== offset) {
+    throw new RangeError(
+      `the read model has an invalid checkpoint, ${JSON.stringify(offset)}: another program changed it. plantctl verify ` +
+        'names the repair',
+    )
   }
   return { offset: parsed, eventId: parseEventId(event) ?? '' }
 }

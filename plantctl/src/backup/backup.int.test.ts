@@ -139,7 +139,7 @@ async function backedUp(partitions = PARTITIONS, plants = 200) {
   onTestFinished(() => append.close())
   const events = Array.from({ length: plants }, (_, n) => newEvent(BigInt(n), partitions))
   await append.append(events)
-  const folder = join(temporaryFolder(), 'plants')
+  const folder = join(temporaryFolder(), 'of', 'plants')
   const plantctl = plantctlOf(topic)
   expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
   return { topic, plantctl, folder, append: append.append }
@@ -315,6 +315,12 @@ it('a topic that exists is not restored, nor one that another program has writte
   const { topic, plantctl, folder } = await backedUp()
   const existing = failing(/stop the services and delete it first/)
   expect(await plantctl('restore', '--from', folder)).toMatchObject(existing)
+it('a backup ends where no folder can be created', async () => {
+  const folder = '/proc/backups/plants'
+  const refused = failing(/^\/proc\/backups\/plants: no such file or directory\. Correct it/)
+  expect(await plantctlOf({ topic: 'plants', partitions: 1 })('backup', '--to', folder)).toMatchObject(refused)
+})
+
   expect(await plantctl('restore', '--from', folder, '--dry-run')).toMatchObject(existing)
   const { partitions, kafka } = topic
   const latched = { topic: `plants-${randomUUID()}`, partitions }

@@ -1,3 +1,5 @@
+import { access, mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 
 /** Does work on a folder; an error of its file system is thrown with the folder, the reason and what to do. */
@@ -12,4 +14,18 @@ export async function withFolder<T>(folder: string, work: () => Promise<T>): Pro
       cause: error,
     })
   }
+}
+
+/**
+ * Creates a missing folder for its owner alone, and those above it. Node's recursive `mkdir` never ends in a folder that
+ * takes none, such as /proc.
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  const isMissing = await access(folder).then(
+    () => false,
+    ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
+  )
+  if (!isMissing) return
+  await makeFolder(dirname(folder))
+  await mkdir(folder, 0o700)
 }

@@ -1,9 +1,8 @@
-import { mkdir } from 'node:fs/promises'
 import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
-import { withFolder } from '../backup/folder-error.ts'
+import { makeFolder, withFolder } from '../backup/folder-error.ts'
 import { DamagedBackup, recordsIn } from '../backup/manifest.ts'
 import { writeBackup } from '../backup/write-backup.ts'
 import { type CliContext, ClosedPipe } from '../cli-context.ts'
@@ -44,8 +43,7 @@ export const backup: Command = {
     const everyMs = every === undefined ? EVERY_MS : durationOf(every)
     if (everyMs === undefined || everyMs > LONGEST_DAYS * 86_400_000)
       throw new UsageError(`--every ${every}: expected 30s, 15m, 2h or 7d, at most ${LONGEST_DAYS}d`)
-    // It has names and tags.
-    await withFolder(to, () => mkdir(to, { recursive: true, mode: 0o700 }))
+    await withFolder(to, () => makeFolder(to))
     await withLog(context, async (log) => {
       await backUp(log, to, json, context)
       while (follow) {

@@ -253,6 +253,8 @@ it('a backup is not continued with another log, nor by two programs, nor over a 
   expect(await other.plantctl('backup', '--to', folder)).toMatchObject(failing(/is another topic/))
   writeFileSync(join(folder, 'lock'), `elsewhere 1 ${randomUUID()}`)
   expect(await plantctl('backup', '--to', folder)).toMatchObject(failing(/process 1 on elsewhere/))
+  writeFileSync(join(folder, 'lock'), '')
+  expect(await plantctl('backup', '--to', folder)).toMatchObject(failing(/another backup writes to \S+: wait/))
   rmSync(join(folder, 'lock'))
   await deleteTopic(topic)
   await createTopic(topic.kafka, topic)
@@ -301,13 +303,15 @@ it('a backup without room says so, and leaves the earlier one as it was', async 
   for (const left of [`0000-000000000000200.${randomUUID()}.part`, '0000-000000000000200-000000000000200.jsonl.gz'])
     writeFileSync(join(folder, left), '')
   await append(Array.from({ length: 4_000 }, (_, n) => newEvent(BigInt(1_000 + n), 1)))
-  const { ended } = startPlantctl(['backup', '--to', folder], environmentOf(topic), { fileBlocks: 64 })
-  expect(await ended).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: `${folder}: file too large. Correct it and run this again: a backup that was complete still is\n`,
-  })
-  expect([contentOf(folder), readdirSync(folder)]).toEqual([content, files])
+  for (const fileBlocks of [64, 0]) {
+    const { ended } = startPlantctl(['backup', '--to', folder], environmentOf(topic), { fileBlocks })
+    expect(await ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${folder}: file too large. Correct it and run this again: a backup that was complete still is\n`,
+    })
+    expect([contentOf(folder), readdirSync(folder)]).toEqual([content, files])
+  }
   expect(await plantctl('backup', 'check', folder)).toMatchObject({ code: 0 })
 })
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { open, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 
@@ -21,7 +21,8 @@ export async function lockFolder(folder: string) {
     const { groups: { host, pid } = {} } = FORM.exec(await readFile(file, 'utf8')) ?? refuse(folder)
     const { mtimeMs } = await stat(file)
     if (Date.now() - mtimeMs < ABANDONED_AFTER_MS) {
-      throw new Error(`another backup writes to ${folder} (process ${pid} on ${host}): wait until it has ended`)
+      const who = pid === undefined ? '' : ` (process ${pid} on ${host})`
+      throw new Error(`another backup writes to ${folder}${who}: wait until it has ended`)
     }
     await rm(file, { force: true })
     if (!(await isCreated(file, own))) throw new Error(`another backup has just begun to write to ${folder}`)
@@ -48,7 +49,12 @@ function refuse(folder: string): never {
 
 async function isCreated(file: string, content: string): Promise<boolean> {
   try {
-    await writeFile(file, content, { flag: 'wx' })
+    await using handle = await open(file, 'wx')
+    await handle.writeFile(content).catch(async (error: unknown) => {
+      // A full disk has the file without its content.
+      await rm(file)
+      throw error
+    })
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false

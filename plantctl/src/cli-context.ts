@@ -1,8 +1,14 @@
+import { getSystemErrorMessage } from 'node:util'
 import { abortable } from '@plant-store/shared/runtime/time.ts'
 import { safeOutput } from './terminal/safe-text.ts'
 
+/** Stdout takes nothing more; the message says what to correct. */
+export class OutputError extends Error {
+  override name = 'OutputError'
+}
+
 /** The reader of stdout has closed the pipe. */
-export class ClosedPipe extends Error {
+export class ClosedPipe extends OutputError {
   override name = 'ClosedPipe'
 }
 
@@ -88,8 +94,13 @@ function sizeOf({ isTTY }: NodeJS.WriteStream, reported: number, usual: number):
 function write(stream: NodeJS.WriteStream, text: string, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   stream.write(text, (error) => {
-    if (!error) resolve()
-    else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new ClosedPipe() : error)
+    if (error) reject(outputError(error))
+    else resolve()
   })
   return abortable(promise, signal)
+}
+
+function outputError({ code, errno = 0 }: NodeJS.ErrnoException): OutputError {
+  if (code === 'EPIPE') return new ClosedPipe()
+  return new OutputError(`stdout cannot be written: ${getSystemErrorMessage(errno)}. Correct it and run this again`)
 }

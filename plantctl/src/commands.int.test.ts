@@ -1,15 +1,22 @@
+import { constants } from 'node:os'
+import { PassThrough, Writable } from 'node:stream'
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import { version } from '@plant-store/shared/runtime/version.ts'
 import { beforeAll, expect, inject, it } from 'vitest'
+import { newEvent } from '../../tests/support/new-events.ts'
 import { failing, outputOf, runPlantctl } from '../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
-import { createTestTopic } from '../../tests/support/topic.ts'
+import { appendTo, createTestTopic, type TestTopic } from '../../tests/support/topic.ts'
 import { environmentOf } from '../../tests/support/topic-plantctl.ts'
+import { openCliContext } from './cli-context.ts'
 import { COMMANDS, commandOf, overview, unknownCommand } from './commands.ts'
+import { runCommand } from './run-command.ts'
 
+let topic: TestTopic
 let env: NodeJS.ProcessEnv
 beforeAll(async () => {
-  env = environmentOf(await createTestTopic(inject('kafkaBrokers'), 6))
+  topic = await createTestTopic(inject('kafkaBrokers'), 6)
+  env = environmentOf(topic)
 })
 
 const run = (line: string) => runPlantctl(line.split(' '), env)
@@ -98,4 +105,16 @@ it.each([
 ])('the words "%s" name no command', (words, message) => {
   expect(commandOf(words)).toBeUndefined()
   expect(unknownCommand(words)).toMatch(message)
+})
+
+it('what follows the log ends with the reason when stdout cannot be written', async () => {
+  await appendTo(topic, [newEvent(1n, topic.partitions)])
+  const write = (_: unknown, _encoding: string, done: (error: Error) => void) =>
+    done(Object.assign(new Error('raw'), { errno: -constants.errno.ENOSPC }))
+  const [stdout, stderr] = [new Writable({ write }), new PassThrough()]
+  const context = openCliContext({ env, stdout, stderr } as unknown as NodeJS.Process, new AbortController().signal)
+  expect(await runCommand(['events', '--follow', '--from', '1d'], context)).toBe(1)
+  expect(String(stderr.read())).toMatch(
+    /stdout cannot be written: no space left on device\. Correct it and run this again\n$/,
+  )
 })

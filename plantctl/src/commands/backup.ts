@@ -5,7 +5,7 @@ import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import { makeFolder, withFolder } from '../backup/folder-error.ts'
 import { DamagedBackup, recordsIn } from '../backup/manifest.ts'
 import { writeBackup } from '../backup/write-backup.ts'
-import { type CliContext, ClosedPipe } from '../cli-context.ts'
+import { type CliContext, OutputError } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { durationOf, FLAG, readOptions, TEXT } from '../options.ts'
 import { type LogOfStore, withLog } from '../store/open-store.ts'
@@ -50,7 +50,7 @@ export const backup: Command = {
         await delay(systemTime, everyMs, context.signal)
         if (context.signal.aborted) return
         await backUp(log, to, json, context).catch((error: unknown) => {
-          const isLast = [PreconditionError, DamagedBackup, ClosedPipe].some((kind) => error instanceof kind)
+          const isLast = [PreconditionError, DamagedBackup, OutputError].some((kind) => error instanceof kind)
           if (isLast || context.signal.aborted) throw error
           context.printError(`! No backup this time: ${reasonOf(error, log)}\n`)
         })

@@ -6,10 +6,10 @@ import { expect, inject, it } from 'vitest'
 import { deleteTopic } from '../../../tests/support/backups.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { mixedEvents } from '../../../tests/support/new-events.ts'
-import { failing, outputOf } from '../../../tests/support/plantctl.ts'
+import { failing, outputOf, startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
-import { plantctlOf } from '../../../tests/support/topic-plantctl.ts'
+import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl.ts'
 import { readTruth } from '../../../tests/support/truth.ts'
 
 const PARTITIONS = 3
@@ -43,6 +43,11 @@ it('an export is the same from the log, from Redis, in a file, and as of an inst
   expect(await plantctl('export', '--from-redis')).toBe(whole)
   const file = join(temporaryFolder(), 'plants.jsonl')
   expect(await plantctl('export', '--output', file)).toBe('')
+  expect(readFileSync(file, 'utf8')).toBe(whole)
+  const withoutRoom = startPlantctl(['export', '--output', file], environmentOf(topic), { fileBlocks: 0 })
+  expect(await withoutRoom.ended).toMatchObject(
+    failing(/^--output .*: file too large\. Correct it and run this again\n$/),
+  )
   expect(readFileSync(file, 'utf8')).toBe(whole)
 
   const instant = await instantBetween()

@@ -15,11 +15,20 @@ export const OWNER_ONLY = 0o600
 export async function openOutputFile(file: string) {
   const { target, mode } = await targetOf(file)
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.partial`)
+  const reasonOf = ({ errno = 0 }: NodeJS.ErrnoException) => getSystemErrorMessage(errno)
   const opened = await openWholeFile(temporary, mode).catch((cause: NodeJS.ErrnoException) => {
-    const reason = getSystemErrorMessage(cause.errno ?? 0)
-    throw new UsageError(`--output ${file}: no file can be created in ${dirname(target)}: ${reason}`, { cause })
+    throw new UsageError(`--output ${file}: no file can be created in ${dirname(target)}: ${reasonOf(cause)}`, {
+      cause,
+    })
   })
-  return { ...opened, finish: () => opened.finish(target) }
+  const failed = (cause: NodeJS.ErrnoException): never => {
+    throw new Error(`--output ${file}: ${reasonOf(cause)}. Correct it and run this again`, { cause })
+  }
+  return {
+    ...opened,
+    write: (lines: string) => opened.write(lines).catch(failed),
+    finish: () => opened.finish(target).catch(failed),
+  }
 }
 
 /** Opens a temporary file that gets its name when it is complete and on the disk; otherwise its disposal deletes it. */

@@ -5,7 +5,7 @@ import { type LogRecord, readRecord } from '@plant-store/shared/plant/plant-crea
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { ClosedPipe } from '../../cli-context.ts'
+import { OutputError } from '../../cli-context.ts'
 import type { Store } from '../../store/open-store.ts'
 import { keyOf } from '../../store/read-log.ts'
 import { type ClaimRuling, type Rulings, rulingsByReadModel, rulingsOfOneId } from './rulings.ts'
@@ -53,7 +53,7 @@ export async function readRuledEvents(store: Store, { ranges, id, onEvents, sign
     onRecords: (partition, events) =>
       onRead(partition, events).catch((error: unknown) => {
         // Any other error may pass.
-        if (!(error instanceof ClosedPipe)) throw error
+        if (!(error instanceof OutputError)) throw error
         closing.abort(error)
       }),
   }).catch((error: unknown) => {

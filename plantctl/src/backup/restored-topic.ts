@@ -85,7 +85,7 @@ async function isBegun({ kafka, topic }: LogOfStore): Promise<boolean> {
   const found = await retryForSeconds(() => readConfiguration(kafka, topic), topic)
   if (found === undefined || isLatched(found)) return found !== undefined
   throw new PreconditionError(
-    `topic ${topic} exists: to restore it, stop the services and delete it first; to try a restore, add --topic`,
+    `topic ${topic} exists: to restore it, stop the services and delete it first; to try a restore, name a new one by --topic`,
   )
 }
 

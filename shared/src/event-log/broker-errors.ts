@@ -241,6 +241,9 @@ const REPLIES: Record<string, string> = {
   NOT_ENOUGH_REPLICAS_AFTER_APPEND:
     'Kafka has too few in-sync replicas (NOT_ENOUGH_REPLICAS_AFTER_APPEND): restore the brokers that are away',
   REQUEST_TIMED_OUT: 'Kafka has not finished the request in time (REQUEST_TIMED_OUT): check that no broker hangs',
+  UNKNOWN_TOPIC_OR_PARTITION:
+    'Kafka does not know the topic (UNKNOWN_TOPIC_OR_PARTITION): check that it exists and that this user may describe it',
+  INVALID_TOPIC_EXCEPTION: 'Kafka accepts no topic of this name (INVALID_TOPIC_EXCEPTION): correct it',
   LEADER_NOT_AVAILABLE: 'Kafka elects a leader (LEADER_NOT_AVAILABLE): wait, or restore the brokers that are away',
   NOT_LEADER_FOR_PARTITION: 'Kafka elects a leader (NOT_LEADER_FOR_PARTITION): wait',
   GROUP_COORDINATOR_NOT_AVAILABLE:

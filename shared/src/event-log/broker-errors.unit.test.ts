@@ -106,6 +106,8 @@ describe('the reason of an error', () => {
       createErrorFromCode(19),
       /^Kafka has too few in-sync replicas \(NOT_ENOUGH_REPLICAS\): restore the brokers that are/,
     ],
+    [createErrorFromCode(3), /^Kafka does not know the topic \(UNKNOWN_TOPIC_OR_PARTITION\): check/],
+    [createErrorFromCode(17), /^Kafka accepts no topic of this name \(INVALID_TOPIC_EXCEPTION\): correct it/],
     [createErrorFromCode(5), /^Kafka elects a leader \(LEADER_NOT_AVAILABLE\): wait/],
     [createErrorFromCode(14), /^Kafka loads the consumer group \(GROUP_LOAD_IN_PROGRESS\): wait$/],
     [createErrorFromCode(15), /^Kafka has no coordinator .* \(GROUP_COORDINATOR_NOT_AVAILABLE\): wait, or restore/],

@@ -69,6 +69,13 @@ describe.each([
     return connection.responses()
   }
 
+  /** Each case: what it is, the request, the error of its response, and its message. */
+  const itRefuses = (cases: [string, string, number, RegExp?][]) =>
+    it.each(cases)('%s', async (_what, request, error, message) => {
+      const [response] = await requestRaw(request)
+      expectError(response, error, message)
+    })
+
   /** The responses to these bytes, until the service closes the connection. */
   async function untilClosed(text: string): Promise<RawResponse[]> {
     const connection = openRaw(api.url)
@@ -77,23 +84,30 @@ describe.each([
     return connection.responses()
   }
 
+  /** The same, but only one response is valid. */
+  async function expectOnlyError(text: string, error: number): Promise<void> {
+    const responses = await untilClosed(text)
+    expect(responses).toHaveLength(1)
+    expectError(responses[0], error)
+  }
+
   describe('a malformed request', () => {
     const noHost = `GET /plants/1 HTTP/1.1\r\n${auth}\r\n`
-    it.each<[string, string, number, RegExp?]>([
-      ['nonsense', 'nonsense\r\n\r\n', 40000],
-      ['bytes that are no text', '\x00\x01\x02\xff\r\n\r\n', 40000],
-      ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 40000],
-      ['no Host', noHost, 40000, /Host/],
-      ['two Hosts', head('GET /plants/1', 'Host: y'), 40000, /host/],
-      ['two Hosts of a path that cannot be decoded', head('GET /plants/%zz', 'Host: y'), 40000, /host/],
-      ['an invalid Host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), 40000, /Host/],
-      ['two tokens', head('GET /plants/1', 'Authorization: Bearer other'), 40000, /Authorization/],
-      ['two content types', post('{}', 'Content-Type: text/plain'), 40000, /content-type/],
-      ['a space before the colon of a header', head('GET /plants/1', 'X-A : b'), 40000],
-      ['a header that goes on in the next line', head('GET /plants/1', 'X-A: b', ' c'), 40000],
-    ])('%s', async (_what, request, error, message) => {
+    it.each<[string, string, RegExp?]>([
+      ['nonsense', 'nonsense\r\n\r\n'],
+      ['bytes that are no text', '\x00\x01\x02\xff\r\n\r\n'],
+      ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+      ['no Host', noHost, /Host/],
+      ['two Hosts', head('GET /plants/1', 'Host: y'), /host/],
+      ['two Hosts of a path that cannot be decoded', head('GET /plants/%zz', 'Host: y'), /host/],
+      ['an invalid Host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), /Host/],
+      ['two tokens', head('GET /plants/1', 'Authorization: Bearer other'), /Authorization/],
+      ['two content types', post('{}', 'Content-Type: text/plain'), /content-type/],
+      ['a space before the colon of a header', head('GET /plants/1', 'X-A : b')],
+      ['a header that goes on in the next line', head('GET /plants/1', 'X-A: b', ' c')],
+    ])('%s', async (_what, request, message) => {
       const [response] = await requestRaw(request)
-      expectError(response, error, message)
+      expectError(response, 40000, message)
       expect(response?.headers.connection).toBe('close')
     })
   })
@@ -115,46 +129,21 @@ describe.each([
       ['chunked, but not last', head('POST /plants', json, 'Transfer-Encoding: chunked, identity')],
       ['a chunk without a size', chunked('x\r\n{}\r\n')],
       ['a chunk longer than its size', chunked('2\r\n{}}\r\n')],
-    ])('%s: one response, and nothing that follows is a request', async (_what, request) => {
-      const responses = await untilClosed(request + smuggled)
-      expect(responses).toHaveLength(1)
-      expectError(responses[0], 40000)
-    })
-
-    it('chunk extensions without end: 413', async () => {
-      const [response] = await requestRaw(chunked(`2;${'x'.repeat(20_000)}`))
-      expectError(response, 41300)
-    })
-
-    it('valid chunks are a body', async () => {
-      const [response] = await requestRaw(chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'))
-      expect(response).toMatchObject({ status: 200, body: '{"name":"n"}' })
-    })
-
-    it('chunks that exceed the limit: 413', async () => {
-      const [response] = await requestRaw(chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))))
-      expectError(response, 41300)
-    })
+    ])('%s: one response, and nothing that follows is a request', (_what, request) =>
+      expectOnlyError(request + smuggled, 40000),
+    )
   })
 
   describe('time', () => {
-    it('a request that is not complete in time: 408', async () => {
-      const incomplete = {
-        nothing: '',
-        'half a request line': 'POST /pl',
-        'half a head': 'POST /plants HTTP/1.1\r\nHost: x\r\n',
-        'half a body': `${head('POST /plants', json, 'Content-Length: 100')}{"id":`,
-        'a body that has not started': head('POST /plants', json, 'Content-Length: 100'),
-        'half a chunk': chunked('5\r\n{"id'),
-        'chunks without an end': chunked(chunk('{"id":')),
-      }
-      const closing = Object.entries(incomplete).map(async ([what, request]) => {
-        const responses = await untilClosed(request)
-        expect(responses, what).toHaveLength(1)
-        expectError(responses[0], 40800)
-      })
-      await Promise.all(closing)
-    })
+    it.concurrent.each([
+      ['nothing', ''],
+      ['half a request line', 'POST /pl'],
+      ['half a head', 'POST /plants HTTP/1.1\r\nHost: x\r\n'],
+      ['half a body', `${head('POST /plants', json, 'Content-Length: 100')}{"id":`],
+      ['a body that has not started', head('POST /plants', json, 'Content-Length: 100')],
+      ['half a chunk', chunked('5\r\n{"id')],
+      ['chunks without an end', chunked(chunk('{"id":'))],
+    ])('a request that is not complete in time (%s): 408', (_what, request) => expectOnlyError(request, 40800))
 
     it('a body that arrives byte by byte gets no more time', async () => {
       const connection = openRaw(api.url)
@@ -165,16 +154,12 @@ describe.each([
       expectError(connection.responses()[0], 40800)
     })
 
-    it('an idle connection is closed without a response', async () => {
-      const responses = await untilClosed(head('GET /plants/404'))
-      expect(responses).toHaveLength(1)
-      expectError(responses[0], 40401)
-    })
+    it('an idle connection is closed without a response', () => expectOnlyError(head('GET /plants/404'), 40401))
   })
 
   describe('size', () => {
     const manyHeaders = `GET /plants/404 HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(2_100)}`
-    it.each<[string, string, number]>([
+    itRefuses([
       ['a header too large', head('GET /plants/1', `X-A: ${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
       ['too many headers', head('GET /plants/1', ...Array.from({ length: 4_000 }, (_, n) => `X${n}: x`)), 43100],
       ['many headers before the token', `${manyHeaders}${auth}\r\n`, 40401],
@@ -182,62 +167,53 @@ describe.each([
       ['a long id', head(`GET /plants/${'1'.repeat(1_500)}`), 40004],
       ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
       ['a body too large', post(' '.repeat(2_001)), 41300],
-    ])('%s', async (_what, request, error) => {
-      const [response] = await requestRaw(request)
-      expectError(response, error)
-    })
+      ['chunks too large', chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))), 41300],
+      ['a chunk extension without end', chunked(`2;${text(20_000)}`), 41300],
+      ['a name too long', post(`{"id":84,"name":"${text(MAX_TEXT + 1)}"}`), 40002, /name .*at most 1000 .*1001/],
+      ['a tag too long', post(`{"id":84,"name":"n","tag":"${text(MAX_TEXT + 1)}"}`), 40002, /tag .*1000 .*1001/],
+    ])
 
-    it.each<[string, string, string]>([
-      ['as large a body', '{"id":80,"name":"n"}'.padEnd(2_000), '{"name":"n"}'],
-      ['as long a name', `{"id":81,"name":"${text(MAX_TEXT)}"}`, `{"name":"${text(MAX_TEXT)}"}`],
-    ])('%s as allowed', async (_what, body, plant) => {
-      expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200, body: plant })
-    })
-
-    it.each<[string, string, RegExp]>([
-      ['a name too long', `{"id":84,"name":"${text(MAX_TEXT + 1)}"}`, /name .*at most 1000 .*1001/],
-      ['a tag too long', `{"id":84,"name":"n","tag":"${text(MAX_TEXT + 1)}"}`, /tag .*at most 1000 .*1001/],
-    ])('%s', async (_what, body, message) => {
-      expectError((await requestRaw(post(body)))[0], 40002, message)
+    it.each([
+      ['as large a body', post('{"id":80,"name":"n"}'.padEnd(2_000)), 'n'],
+      ['as long a name', post(`{"id":81,"name":"${text(MAX_TEXT)}"}`), text(MAX_TEXT)],
+      ['chunks', chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'), 'n'],
+    ])('%s as allowed', async (_what, request, name) => {
+      expect((await requestRaw(request))[0]).toMatchObject({ status: 200, body: JSON.stringify({ name }) })
     })
   })
 
   describe('a body', () => {
-    it.each<[string, string, RegExp]>([
-      ['null', 'null', /JSON object.*it is null/],
-      ['a list', '[]', /it is an array/],
-      ['nothing in it', '{}', /name is missing; .*id is missing/],
+    itRefuses([
+      ['null', post('null'), 40002, /JSON object.*it is null/],
+      ['a list', post('[]'), 40002, /it is an array/],
+      ['nothing in it', post('{}'), 40002, /name is missing; .*id is missing/],
       [
-        'everything wrong',
-        '{"id":"1","name":1,"tag":[]}',
-        /name must be a string, but it is 1; tag .*an array; id .*"1"/,
+        'a name for a number',
+        post('{"id":1,"name":1,"tag":[]}'),
+        40002,
+        /name must be a string, but it is 1; tag .*an array/,
       ],
-      ['a fraction for an id', '{"id":1.5,"name":"n"}', /id must be an integer .*it is 1\.5/],
-      ['a number that would fill all memory', '{"id":1e999999999,"name":"n"}', /it is 1e999999999/],
-      ['a long number', `{"id":${'9'.repeat(1_000)},"name":"n"}`, /it is 9{40}…$/],
-      ['half a surrogate pair', '{"id":1,"name":"\\ud83c"}', /Unicode, without unpaired surrogates, but it is/],
-      ['a name that only a prototype has', '{"id":1,"__proto__":{"name":"n"}}', /name is missing/],
-    ])('that is not a plant (%s): 40002, with the reason', async (_what, body, message) => {
-      expectError((await requestRaw(post(body)))[0], 40002, message)
-    })
+      ['a text for an id', post('{"id":"1"}'), 40002, /name is missing; id .*"1"/],
+      ['a fraction for an id', post('{"id":1.5,"name":"n"}'), 40002, /id must be an integer .*it is 1\.5/],
+      ['a number that would fill all memory', post('{"id":1e999999999,"name":"n"}'), 40002, /it is 1e999999999/],
+      ['a long number', post(`{"id":${'9'.repeat(1_000)},"name":"n"}`), 40002, /it is 9{40}…$/],
+      ['half a surrogate pair', post('{"id":1,"name":"\\ud83c"}'), 40002, /without unpaired surrogates, but it is/],
+      ['a name that only a prototype has', post('{"id":1,"__proto__":{"name":"n"}}'), 40002, /name is missing/],
+      ['no body', head('POST /plants'), 40002, /it is missing/],
+      ['an empty one', head('POST /plants', json), 40001, /empty/],
+    ])
 
-    it.each<[string, string[], number]>([
-      ['no type', [], 41500],
-      ['another type', ['Content-Type: text/plain'], 41500],
-      ['a type that only begins like JSON', ['Content-Type: application/jsonp'], 41500],
-      ['another charset', ['Content-Type: application/json; charset=latin1'], 41500],
-      ['an invalid type', ['Content-Type: ;;'], 41500],
-      ['a coding', ['Content-Type: application/json', 'Content-Encoding: gzip'], 41500],
-      ['JSON, in UTF-8', ['Content-Type: application/json; charset="UTF-8"', 'Content-Encoding: identity'], 40001],
-      ['JSON, shouted', ['Content-Type: APPLICATION/JSON'], 40001],
-    ])('of %s', async (_what, fields, error) => {
-      expectError((await requestRaw(`${head('POST /plants', ...fields, 'Content-Length: 1')}{`))[0], error)
-    })
-
-    it('is not expected where a method has none', async () => {
-      expectError((await requestRaw(head('POST /plants')))[0], 40002, /it is missing/)
-      expectError((await requestRaw(head('POST /plants', json)))[0], 40001, /empty/)
-    })
+    const brace = (...fields: string[]) => `${head('POST /plants', ...fields, 'Content-Length: 1')}{`
+    itRefuses([
+      ['of no type', brace(), 41500],
+      ['of another type', brace('Content-Type: text/plain'), 41500],
+      ['of a type that only begins like JSON', brace('Content-Type: application/jsonp'), 41500],
+      ['of another charset', brace(`${json}; charset=latin1`), 41500],
+      ['of an invalid type', brace('Content-Type: ;;'), 41500],
+      ['of a coding', brace(json, 'Content-Encoding: gzip'), 41500],
+      ['of JSON in UTF-8', brace(`${json}; charset="UTF-8"`, 'Content-Encoding: identity'), 40001],
+      ['of JSON, shouted', brace('Content-Type: APPLICATION/JSON'), 40001],
+    ])
   })
 
   describe('paths and methods', () => {
@@ -259,12 +235,7 @@ describe.each([
       ['an invalid position for a list', head('GET /plants', 'Plants-Position: x'), 40006],
       ['DELETE', head('DELETE /plants/1'), 40500, 'GET, HEAD'],
       ['OPTIONS', head('OPTIONS /plants/1'), 40500, 'GET, HEAD'],
-      [
-        'another method, whatever its body',
-        `${head('PUT /plants', json, 'Content-Length: 1')}{`,
-        40500,
-        'GET, HEAD, POST',
-      ],
+      ['another method', `${head('PUT /plants', json, 'Content-Length: 1')}{`, 40500, 'GET, HEAD, POST'],
       ['an unknown path, however large its body', head('POST /nothing', json, 'Content-Length: 2001'), 40400],
       ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 40500, 'GET, HEAD, POST'],
     ])('%s', async (_what, request, error, allow) => {
@@ -322,39 +293,24 @@ describe.each([
       expect(connection.responses()[2]).toMatchObject({ status: 200 })
     })
 
+    const expecting = ['Content-Length: 5', 'Expect: 100-continue']
     it.each<[string, string, number]>([
       ['no token', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n', 40100],
       ['too much', head('POST /plants', json, 'Content-Length: 2001', 'Expect: 100-continue'), 41300],
-      [
-        'a coding',
-        head('POST /plants', json, 'Content-Length: 5', 'Content-Encoding: br', 'Expect: 100-continue'),
-        41500,
-      ],
-      [
-        'a media type',
-        head('POST /plants', 'Content-Type: text/plain', 'Content-Length: 5', 'Expect: 100-continue'),
-        41500,
-      ],
-      ['nothing there', head('POST /nothing', json, 'Content-Length: 5', 'Expect: 100-continue'), 40400],
-    ])('no 100 is sent (%s), and the connection closes', async (_what, request, error) => {
-      const responses = await untilClosed(request)
-      expect(responses).toHaveLength(1)
-      expectError(responses[0], error)
-    })
+      ['a coding', head('POST /plants', json, 'Content-Encoding: br', ...expecting), 41500],
+      ['a media type', head('POST /plants', 'Content-Type: text/plain', ...expecting), 41500],
+      ['nothing there', head('POST /nothing', json, ...expecting), 40400],
+    ])('no 100 is sent (%s), and the connection closes', (_what, request, error) => expectOnlyError(request, error))
 
     it('HTTP/1.0 has no expectations: nothing precedes the response', async () => {
       for (const expectation of ['100-continue', 'tea']) {
         const fields = `${auth}${json}\r\nContent-Length: 1\r\nExpect: ${expectation}\r\n\r\n`
-        const responses = await untilClosed(`POST /plants HTTP/1.0\r\n${fields}{`)
-        expect(responses).toHaveLength(1)
-        expectError(responses[0], 40001)
+        await expectOnlyError(`POST /plants HTTP/1.0\r\n${fields}{`, 40001)
       }
     })
 
-    it('HTTP/1.0 gets a response, and the connection closes', async () => {
-      const [response] = await untilClosed(`GET /plants/404 HTTP/1.0\r\n${auth}\r\n`)
-      expectError(response, 40401)
-    })
+    it('HTTP/1.0 gets a response, and the connection closes', () =>
+      expectOnlyError(`GET /plants/404 HTTP/1.0\r\n${auth}\r\n`, 40401))
   })
 
   describe('several requests on one connection', () => {

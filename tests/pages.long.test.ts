@@ -1,7 +1,8 @@
-import type { Browser, Page } from 'playwright-core'
+import { PLANT_EXAMPLES } from '@plant-store/shared/plant/plant.ts'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { beforeAll, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
-import { createPlant } from './support/client.ts'
+import { createPlant, readPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { startOwnRedis } from './support/own-stores.ts'
 import {
@@ -10,15 +11,18 @@ import {
   type PlantStore,
   type RunningApi,
   type RunningService,
+  TOKEN,
 } from './support/plant-store.ts'
 import { WITH_TABLE } from './support/plants-table.ts'
 import { appendTo, createTableTopic } from './support/topic.ts'
 
+const BEYOND_DOUBLES = 9007199254740993n
 const NAME = 'a name that nobody but its owner should see'
+const DESKTOP = { width: 1200, height: 800 }
 const PHONE = { width: 375, height: 667 }
 const STOP_GRACE_MS = 10_000
 
-const isPossible = hasBrowser('The page of the operations port')
+const isPossible = hasBrowser('Each page')
 
 let store: PlantStore
 let api: RunningApi
@@ -103,6 +107,56 @@ it.runIf(isPossible)('the page shows the numbers of the read model as unknown wh
   await readModel.filter({ hasText: /\?plants, \? records behind$/ }).waitFor()
 })
 
+it.runIf(isPossible)(
+  'the page /docs creates and reads a plant with its exact id, and sends requests to the service only',
+  async () => {
+    api = await store.startApi()
+    const page = await browser.newPage({ viewport: DESKTOP })
+    const { requests, complaints } = watch(page)
+    await page.goto(`${api.url}/docs`)
+    await expectOperationsFirst(page)
+    await authorize(page)
+
+    const plant = PLANT_EXAMPLES.bare
+    const create = await open(page, 'createPlant')
+    await create.getByRole('combobox').nth(1).selectOption('largeId')
+    expect(await create.locator('textarea').inputValue()).toContain(`"id": ${BEYOND_DOUBLES},`)
+    expect(await execute(create)).toEqual({ status: '200', body: JSON.stringify(plant, null, 2) })
+    expect((await readPlant(api.url, BEYOND_DOUBLES))?.body).toEqual(plant)
+    expect((await readPlant(api.url, BEYOND_DOUBLES - 1n))?.status).toBe(404)
+
+    await createPlant(api.url, BEYOND_DOUBLES - 1n, 'the id that a double would make of it')
+    const read = await open(page, 'readPlant')
+    await read.getByPlaceholder('id', { exact: true }).fill(String(BEYOND_DOUBLES))
+    expect(await execute(read)).toEqual({ status: '200', body: JSON.stringify(plant, null, 2) })
+
+    const list = await open(page, 'listPlants')
+    expect(await execute(list)).toMatchObject({
+      status: '200',
+      body: expect.stringContaining(`"id": ${BEYOND_DOUBLES},\n      "name": "${plant.name}"`),
+    })
+
+    expect(requests.filter((url) => !url.startsWith(`${api.url}/`) && !url.startsWith('data:'))).toEqual([])
+    expect(complaints).toEqual([])
+  },
+)
+
+it.runIf(isPossible)('the page /docs is as dark as the system', async () => {
+  const page = await browser.newPage({ viewport: DESKTOP, colorScheme: 'dark' })
+  await page.goto(`${api.url}/docs`)
+  await page.locator('.opblock').last().waitFor()
+  const lightness = (of: string) =>
+    page.evaluate(
+      `Number(getComputedStyle(document.querySelector('${of}')).${
+        of === 'html' ? 'backgroundColor' : 'color'
+      }.match(/\\d+/)[0])`,
+    )
+  expect(await lightness('html')).toBeLessThan(64)
+  expect(await lightness('.info h1')).toBeGreaterThan(192)
+  await page.emulateMedia({ colorScheme: 'light' })
+  await eventually(async () => expect(await lightness('.info h1')).toBeLessThan(64))
+})
+
 /** An expression for the browser: true when the chart with this caption has a pixel in this colour. */
 const isDrawn = (caption: string, colour: string) => `(() => {
   const figure = [...document.querySelectorAll('figure')].find((one) => one.textContent.startsWith('${caption}'))
@@ -129,4 +183,40 @@ async function expectUsable(page: Page): Promise<void> {
     reached.push(await page.evaluate('document.activeElement.className || document.activeElement.textContent'))
   }
   expect(reached).toEqual(['scrolls', '/readyz', '/metrics'])
+}
+
+/** All operations are visible without scrolling, and the table of error numbers follows them. */
+async function expectOperationsFirst(page: Page): Promise<void> {
+  const operations = page.locator('.opblock')
+  await operations.last().waitFor()
+  expect(await operations.count()).toBe(3)
+  const last = await operations.last().boundingBox()
+  const errors = await page.getByRole('heading', { name: 'Errors' }).boundingBox()
+  const end = (last?.y ?? 0) + (last?.height ?? 0)
+  expect(end).toBeLessThan(DESKTOP.height)
+  expect(errors?.y).toBeGreaterThan(end)
+  expect(await page.getByRole('cell', { name: '40003' }).count()).toBe(1)
+}
+
+async function authorize(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Authorize' }).click()
+  await page.getByLabel('auth-bearer-value').fill(TOKEN)
+  await page.getByRole('button', { name: 'Apply credentials' }).click()
+  await page.getByRole('button', { name: 'Close' }).click()
+}
+
+/** An operation, ready to be tried. */
+async function open(page: Page, operationId: string): Promise<Locator> {
+  const operation = page.locator(`[id$="-${operationId}"]`)
+  await operation.getByRole('button').first().click()
+  await operation.getByRole('button', { name: 'Try it out' }).click()
+  return operation
+}
+
+async function execute(operation: Locator): Promise<{ status: string; body: string }> {
+  await operation.getByRole('button', { name: 'Execute' }).click()
+  const response = operation.locator('.live-responses-table .response')
+  const status = await response.locator('.response-col_status').textContent()
+  const body = await response.locator('.highlight-code code').first().textContent()
+  return { status: status ?? '', body: body ?? '' }
 }

@@ -1,12 +1,11 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { describe, expect, it, vi } from 'vitest'
-import { followLog } from '../../../tests/support/followed-log.ts'
 import { mixedEvents, newEvent } from '../../../tests/support/new-events.ts'
 import { openProjectedStore } from '../../../tests/support/projected-store.ts'
 import { asStored, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
+import { readTruth } from '../../../tests/support/truth.ts'
 
 const PARTITIONS = 2
 const WAIT_MS = 30_000
@@ -19,13 +18,11 @@ async function openStore() {
 
     /** Compares all of Redis with the fold of the log, read apart from the projector. */
     async expectFoldOfLog(): Promise<void> {
-      const followed = followLog(topic)
-      await followed.untilAtEnd()
+      const { states } = await readTruth(topic)
       for (const partition of allPartitions(PARTITIONS)) {
-        const records = followed.delivered.flatMap((call) => (call.partition === partition ? call.records : []))
-        const state = fold(emptyPartition(), records)
+        const state = states[partition] as PartitionState
         const stored = await readStoredPartition(redis, topic.topic, partition)
-        expect(stored).toEqual(asStored(state, followed.checkpoints.get(partition) as Checkpoint, PARTITIONS))
+        expect(stored).toEqual(asStored(state, state.checkpoint, PARTITIONS))
       }
     },
   }

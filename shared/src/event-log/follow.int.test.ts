@@ -152,39 +152,22 @@ it('the lag of an idle follower counts up to an end that others have read', asyn
   expect(followed.follower.lag()).toBe(7)
 })
 
-async function followTen() {
+it.each([
+  ['no fetch is in flight', true],
+  ['a fetch waits', false],
+])('a topic recreated and filled while %s halts its follower, which applies nothing of it', async (_what, isPaused) => {
   const topic = await openTopic()
   await topic.append(10)
   // As an api's tail: the topic is recreated within the wait of one fetch.
-  const followed = followLog(topic, { maxWaitMs: 500 })
-  await vi.waitFor(() => expect(followed.offsetsOf(P)).toHaveLength(10), WAIT_MS)
-  return { topic, followed }
-}
-
-async function expectHalt({ halts, offsetsOf }: FollowedLog): Promise<void> {
+  const { follower, halts, offsetsOf } = followLog(topic, { maxWaitMs: 500 })
+  await vi.waitFor(() => expect(offsetsOf(P)).toHaveLength(10), WAIT_MS)
+  if (isPaused) follower.pause()
+  await recreateTopic(topic, 30)
+  if (isPaused) follower.resume()
   await vi.waitFor(() => expect(halts).not.toEqual([]), WAIT_MS)
-  expect(halts).toEqual([expect.any(PreconditionError)])
-  expect(halts[0]).toMatchObject({
-    fault: 'another-log',
-    message: expect.stringMatching(/^another log: the topic had the id \S{22}, it has \S{22}: .*Restore the/),
-  })
+  const message = expect.stringMatching(/^another log: the topic had the id \S{22}, it has \S{22}: .*Restore the/)
+  expect(halts).toMatchObject([{ name: 'PreconditionError', fault: 'another-log', message }])
   expect(offsetsOf(P)).toHaveLength(10)
-}
-
-describe('a topic recreated and filled beyond the checkpoint halts its follower, which applies nothing of it', () => {
-  it('while no fetch is in flight', async () => {
-    const { topic, followed } = await followTen()
-    followed.follower.pause()
-    await recreateTopic(topic, 30)
-    followed.follower.resume()
-    await expectHalt(followed)
-  })
-
-  it('while a fetch waits', async () => {
-    const { topic, followed } = await followTen()
-    await recreateTopic(topic, 30)
-    await expectHalt(followed)
-  })
 })
 
 /** Longer than any other delay of a follower. */

@@ -121,7 +121,7 @@ describe('requests that wait for the responses to earlier ones of their connecti
     },
   )
 
-  it('a client that reads can send any number', async () => {
+  it('a client that reads can send any number, two thousand at once', async () => {
     let received = ''
     const connection = new Duplex({
       read() {},
@@ -131,8 +131,8 @@ describe('requests that wait for the responses to earlier ones of their connecti
       },
     })
     app.server.emit('connection', connection)
-    for (let sent = 1_000; sent <= 5_000; sent += 1_000) {
-      connection.push('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000))
+    for (let sent = 2_000; sent <= 6_000; sent += 2_000) {
+      connection.push('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000))
       await eventually(() => expect(received.split('"error":40400')).toHaveLength(sent + 1))
     }
     connection.destroy()

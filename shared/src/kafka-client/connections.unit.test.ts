@@ -8,6 +8,19 @@ const Connection = kafkajsModule('src/network/connection.js')
 const versions = kafkajsModule('src/protocol/requests/apiVersions/index.js').protocol({ version: 0 })()
 const silent = { namespace: () => silent, debug() {}, error() {}, warn() {} }
 
+/** A connection whose broker is this socket. */
+async function connectTo(socket: Duplex) {
+  const connection = new Connection({
+    ...{ host: 'kafka', port: 9_092, logger: silent, connectionTimeout: 2_000, requestTimeout: 2_000 },
+    socketFactory({ onConnect }: { onConnect(): void }) {
+      queueMicrotask(onConnect)
+      return socket
+    },
+  })
+  await connection.connect()
+  return connection
+}
+
 it('a client that is disconnected ends the connections to brokers that it dropped before, each once', async () => {
   const ended: string[] = []
   const createBuilder = () => ({
@@ -42,16 +55,7 @@ it('a login whose token took longer than the limit of the connection ends it at 
     vi.restoreAllMocks()
     restoreTimers()
   })
-  const socketFactory = ({ onConnect }: { onConnect(): void }) => {
-    queueMicrotask(onConnect)
-    return new Duplex({ read() {}, write() {} })
-  }
-  const connection = new Connection({
-    ...{ host: 'kafka', port: 9_092, logger: silent },
-    socketFactory,
-    connectionTimeout: 2_000,
-  })
-  await connection.connect()
+  const connection = await connectTo(new Duplex({ read() {}, write() {} }))
   await vi.advanceTimersByTimeAsync(5_000)
   const timer = vi.spyOn(globalThis, 'setTimeout')
   const login = connection.sendAuthRequest({ request: { encode: async () => Buffer.of() } })
@@ -67,14 +71,7 @@ it.each([
   ['has a negative length', Buffer.from([255, 0, 0, 0])],
 ])('a response that %s ends the connection, and no more', async (_what, bytes) => {
   const socket = new Duplex({ read() {}, write() {} })
-  const connection = new Connection({
-    ...{ host: 'kafka', port: 9_092, logger: silent, connectionTimeout: 2_000, requestTimeout: 2_000 },
-    socketFactory({ onConnect }: { onConnect(): void }) {
-      queueMicrotask(onConnect)
-      return socket
-    },
-  })
-  await connection.connect()
+  const connection = await connectTo(socket)
   const failed = expect(connection.send(versions)).rejects.toMatchObject({ name: 'KafkaJSConnectionError' })
   socket.push(bytes)
   await failed

@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import {
   DEFAULT_SOURCE,
   type NewRecord,
@@ -18,6 +16,7 @@ import { logReader } from '../plantctl/src/store/read-log.ts'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { newPlant } from './support/generated-plants.ts'
+import { newEventId } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { followTable, WITH_TABLE } from './support/plants-table.ts'
 import { quietLog } from './support/quiet-log.ts'
@@ -43,14 +42,13 @@ function claims(partitions: number): NewRecord[] {
   const [first, again] = [0, 1].map((version) =>
     Array.from({ length: 200 }, (_, id) => {
       const create = write[(id + version) % 2] as typeof plantCreated
-      return create({ ...newPlant(BigInt(id)), tag: `version ${((id + version) % 2) + 1}` }, eventId(), partitions)
+      return create({ ...newPlant(BigInt(id)), tag: `version ${((id + version) % 2) + 1}` }, newEventId(), partitions)
     }),
   )
   const both = again?.filter((_, id) => id % 4 >= 2) ?? []
   // And one event of each version twice.
   return [...(first ?? []), ...both, ...(first ?? []).slice(0, 2)]
 }
-const eventId = () => randomUUID() as EventId
 
 const upgrades: [string, (store: PlantStore) => Promise<void>][] = [
   ['put into place', reapplyAsNewer],

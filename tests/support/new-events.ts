@@ -3,9 +3,11 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { newPlant } from './generated-plants.ts'
 
+export const newEventId = () => randomUUID() as EventId
+
 /** A new event of a plant where only its id matters. */
 export const newEvent = (id: bigint, partitions: number): NewRecord =>
-  plantCreated(newPlant(id), randomUUID() as EventId, partitions)
+  plantCreated(newPlant(id), newEventId(), partitions)
 
 /** `count` events of `ids` ids, and some more: void ones, repeated, unreadable and foreign ones. */
 export function mixedEvents(count: number, ids: number, partitions: number): NewRecord[] {

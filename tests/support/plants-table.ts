@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, vi } from 'vitest'
 import { newPlant } from './generated-plants.ts'
-import { mixedEvents } from './new-events.ts'
+import { mixedEvents, newEventId } from './new-events.ts'
 import { createPlantStore, type Environment, type PlantStore } from './plant-store.ts'
 import { type Ended, runPlantctl } from './plantctl.ts'
 import { readOn } from './raw-records.ts'
@@ -31,13 +29,16 @@ export async function createStoreWithTable(stores?: Environment) {
 export const appendMixed = (topic: TestTopic, count: number, ids: number): Promise<void> =>
   appendTo(topic, mixedEvents(count, ids, topic.partitions))
 
-/** Appends the row of a creation that is at this offset of another log. */
-export async function appendRow(topic: TestTopic, offset: number, of = 7n): Promise<void> {
+/** The row of a creation that is at this offset of another log. */
+export function rowAt(offset: number, of: bigint, partitions: number): NewRecord {
   const { id, ...plant } = newPlant(of)
-  const eventId = randomUUID() as EventId
-  const { partition } = plantCreated(newPlant(id), eventId, topic.partitions)
-  await appendTo(topic, [plantStored({ id, plant, eventId, offset: offsetOf(offset) }, partition)])
+  const eventId = newEventId()
+  const { partition } = plantCreated(newPlant(id), eventId, partitions)
+  return plantStored({ id, plant, eventId, offset: offsetOf(offset) }, partition)
 }
+
+export const appendRow = (topic: TestTopic, offset: number, of = 7n): Promise<void> =>
+  appendTo(topic, [rowAt(offset, of, topic.partitions)])
 
 /** Runs `plantctl verify --table`. */
 export const verifyTable = ({ environment }: PlantStore, settings = WITH_TABLE): Promise<Ended> =>

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEventId } from '../../../tests/support/new-events.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { UsageError } from '../command.ts'
 import { openOutputFile } from './output-file.ts'
@@ -35,7 +34,7 @@ it('an export that is interrupted ends with its next plants, and leaves nothing 
   const interrupted = new AbortController()
   const print = async () => {}
   const context = { printData: print, printError: print, signal: interrupted.signal }
-  const claim = { ...newPlant(1n), offset: FIRST, eventId: randomUUID() as EventId, plant: newPlant(1n) }
+  const claim = { ...newPlant(1n), offset: FIRST, eventId: newEventId(), plant: newPlant(1n) }
   const exported = writeExport({ topic: 'plants' }, context, join(folder, 'plants.jsonl'), async ({ add }) => {
     await add(0 as Partition, [claim])
     interrupted.abort()

@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, vi } from 'vitest'
 import { appendUndecodable, keepCompression } from '../../../tests/support/compressed-records.ts'
 import { consumeInto } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { MAX_INT64, MIN_INT64, newPlant } from '../../../tests/support/generated-plants.ts'
-import { newEvent } from '../../../tests/support/new-events.ts'
+import { newEvent, newEventId } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import type { EventId } from '../plant/event-id.ts'
 import { type NewRecord, plantCreated, type Traceparent } from '../plant/plant-created.ts'
 import type { Partition } from '../plant/position.ts'
 import { parseTraceparent } from '../tracing/traceparent.ts'
@@ -15,7 +13,6 @@ import type { ParkedRecord } from './plant-record.ts'
 import { replayPlants } from './replay-plants.ts'
 
 const eventIdsOf = (records: readonly NewRecord[]) => records.map(({ headers }) => String(headers.ce_id)).sort()
-const newEventId = () => randomUUID() as EventId
 
 it('a consumer waits at a batch that cannot be decoded, says so, and receives the plants of other partitions', async () => {
   const topic = await openTopic(2)

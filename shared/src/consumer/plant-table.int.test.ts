@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { rowAt } from '../../../tests/support/plants-table.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import { appendTo, createTableTopic, createTestTopic } from '../../../tests/support/topic.ts'
-import type { EventId } from '../plant/event-id.ts'
-import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
-import { plantStored } from '../plant/plant-stored.ts'
-import { offsetOf } from '../plant/position.ts'
+import type { NewRecord } from '../plant/plant-created.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 import type { TablePlant } from './plant-record.ts'
 import { plantTable } from './plant-table.ts'
@@ -15,12 +13,7 @@ import { plantTable } from './plant-table.ts'
 const PARTITIONS = 3
 const WAIT = { timeout: 30_000 }
 
-const rowOf = (id: bigint, offset: number): NewRecord => {
-  const { id: plantId, ...plant } = newPlant(id)
-  const eventId = randomUUID() as EventId
-  const { partition } = plantCreated(newPlant(id), eventId, PARTITIONS)
-  return plantStored({ id: plantId, eventId, offset: offsetOf(offset), plant }, partition)
-}
+const rowOf = (id: bigint, offset: number) => rowAt(offset, id, PARTITIONS)
 
 async function openTable() {
   const table = await createTableTopic(await createTestTopic(inject('kafkaBrokers'), PARTITIONS))

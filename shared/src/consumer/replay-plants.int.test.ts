@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, vi } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEventId } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { withAdmin } from '../event-log/connection.ts'
-import type { EventId } from '../plant/event-id.ts'
 import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
 import type { Partition } from '../plant/position.ts'
 import type { ReplayPlantsOptions, ReplayProgress } from './options.ts'
@@ -13,7 +12,6 @@ import { replayPlants } from './replay-plants.ts'
 
 const PARTITIONS = 3
 const WAIT = { timeout: 20_000 }
-const newEventId = () => randomUUID() as EventId
 const brokers = () => inject('kafkaBrokers').split(',')
 
 const claim = (id: bigint, name: string, eventId = newEventId()): NewRecord =>

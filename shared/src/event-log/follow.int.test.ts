@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 import {
   appendCompressed,
@@ -7,7 +6,7 @@ import {
   keepCompression,
 } from '../../../tests/support/compressed-records.ts'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
-import { newEvent } from '../../../tests/support/new-events.ts'
+import { newEvent, newEventId } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { openTransactional } from '../../../tests/support/other-producers.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
@@ -84,7 +83,7 @@ describe('following a log', () => {
 it('a follower halts when the log holds another event at the checkpoint', async () => {
   const topic = await openTopic()
   const records = await topic.append(3)
-  const other = randomUUID() as EventId
+  const other = newEventId()
   const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(1), eventId: other }]]))
   await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
   expect(followed.halts[0]).toBeInstanceOf(PreconditionError)

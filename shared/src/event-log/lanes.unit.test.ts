@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createClock } from '../../../tests/simulation/clock.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import type { EventId } from '../plant/event-id.ts'
-import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
+import type { NewRecord } from '../plant/plant-created.ts'
 import { type Offset, type Partition, partitionOf } from '../plant/position.ts'
 import type { AppendResult, Refusal } from './append.ts'
 import { AppendRefused } from './broker-errors.ts'
@@ -21,7 +19,7 @@ let lastId = 0n
 function recordIn(partition: Partition): NewRecord {
   do lastId++
   while (partitionOf(Buffer.from(String(lastId)), PARTITIONS) !== partition)
-  return plantCreated(newPlant(lastId), randomUUID() as EventId, PARTITIONS)
+  return newEvent(lastId, PARTITIONS)
 }
 
 const refused = (why: 'records' | 'permanent' | 'transient'): AppendResult => ({

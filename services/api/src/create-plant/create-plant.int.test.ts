@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { type AppendResult, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { AppendRefused } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
-import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
+import { keyedEventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -13,6 +12,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog, followOptions } from '../../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
+import { newEvent, newEventId } from '../../../../tests/support/new-events.ts'
 import { openReadModel } from '../../../../tests/support/opened-read-model.ts'
 import { startOwnKafka, startOwnRedis } from '../../../../tests/support/own-stores.ts'
 import { openRedis } from '../../../../tests/support/plant-store.ts'
@@ -110,7 +110,7 @@ async function openCreation(stores: Stores = {}) {
     await Promise.all([appender.close(), claimIndex.close()])
   })
   await vi.waitFor(() => expect(tail.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
-  const random = (id: bigint) => ({ plant: newPlant(id), eventId: randomUUID() as EventId, keyed: false })
+  const random = (id: bigint) => ({ plant: newPlant(id), eventId: newEventId(), keyed: false })
   const keyed = (id: bigint, key: string) => ({
     plant: newPlant(id),
     eventId: keyedEventId('tests', key, newPlant(id)),
@@ -203,14 +203,14 @@ describe('the acknowledgement of an append', () => {
 
   it('decides again when the tail has the records of others', async () => {
     const store = await openCreation()
-    await store.appender.append([plantCreated(newPlant(7n), randomUUID() as EventId, PARTITIONS)])
+    await store.appender.append([newEvent(7n, PARTITIONS)])
     expect((await store.creation.create(store.random(7n))).is).toBe('duplicate')
     let id = 100n
     await vi.waitFor(async () => {
       expect((await store.creation.create(store.random(id++))).is).toBe('created')
       expect(store.verdictsBy.at(-1)).toBe('acknowledgement')
     }, WAIT_MS)
-    await store.appender.append([plantCreated(newPlant(8n), randomUUID() as EventId, PARTITIONS)])
+    await store.appender.append([newEvent(8n, PARTITIONS)])
     expect((await store.creation.create(store.random(8n))).is).toBe('duplicate')
   })
 })
@@ -218,7 +218,7 @@ describe('the acknowledgement of an append', () => {
 it('beside an unreadable entry, nothing is written for its id, and the others of the same cycle are created', async () => {
   const store = await openCreation()
   const redis = openRedis()
-  const { partition } = plantCreated(newPlant(1n), randomUUID() as EventId, PARTITIONS)
+  const { partition } = newEvent(1n, PARTITIONS)
   const pointer = pointerOf(store.topic, partition)
   const generation = pointer.replace('live', 'odd')
   await redis.hset(`${generation}:meta`, { checkpoint: -1, fold: 1, partitions: PARTITIONS })

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
-import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { expect, it, vi } from 'vitest'
 import { followLog } from './support/followed-log.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, type PlantStore } from './support/plant-store.ts'
 import { failing, startPlantctl } from './support/plantctl.ts'
-import { appendRow, expectTableVerified, WITH_TABLE } from './support/plants-table.ts'
+import { appendRow, expectTableVerified, rowsOf, WITH_TABLE } from './support/plants-table.ts'
 import { untilReady } from './support/readiness.ts'
 import { appendTo, createTableTopic } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
@@ -38,15 +37,11 @@ it('parked records get their rows in the table, though the command is killed and
   await appendTo(store, ids.map(plant))
   // Many more than are applied at once, and all rows of the older release come after them.
   const isUnreadable = (offset: number) => offset < 3_000
-  const { states } = await applyAsOlder(store, isUnreadable)
-  const older = states.flatMap(({ plants }, partition) =>
-    [...plants.values()].flatMap((claim) =>
-      claim.plant === undefined || isUnreadable(claim.offset)
-        ? []
-        : [plantStored({ ...claim, plant: claim.plant }, partition as Partition)],
-    ),
+  const truth = await applyAsOlder(store, isUnreadable)
+  await appendTo(
+    table,
+    rowsOf(truth, (offset) => !isUnreadable(offset)),
   )
-  await appendTo(table, older)
 
   await untilReady(await store.startProjector(WITH_TABLE))
   const run = (settings = {}) => startPlantctl(['parked', 'reapply'], { ...store.environment, ...settings })

@@ -1,32 +1,14 @@
 import { plantTable } from '@plant-store/shared/consumer/plant-table.ts'
-import { replay } from '@plant-store/shared/event-log/replay.ts'
-import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
-import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { plantStored, type TableRecord, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
-import type { Partition } from '@plant-store/shared/plant/position.ts'
-import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import { TABLE } from '@plant-store/shared/event-log/topic.ts'
+import { tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { createPlantStore } from './support/plant-store.ts'
-import { expectTableVerified, followTable, WITH_TABLE } from './support/plants-table.ts'
+import { expectTableVerified, followTable, rowsOf, WITH_TABLE } from './support/plants-table.ts'
 import { quietLog } from './support/quiet-log.ts'
-import { appendTo, COMPACTED_AT_ONCE, createTableTopic, setTopicConfig, type TestTopic } from './support/topic.ts'
+import { replayed } from './support/raw-records.ts'
+import { appendTo, COMPACTED_AT_ONCE, createTableTopic, setTopicConfig } from './support/topic.ts'
 import { readTruth } from './support/truth.ts'
-
-/** Counts the records that Kafka still has. */
-async function countRecords({ kafka, topic, partitions }: TestTopic): Promise<number> {
-  const ends = () => readEnds(kafka, topic, TABLE.lost)
-  let count = 0
-  await replay<TableRecord>({
-    ...{ kafka, topic, partitions, ends, log: quietLog, time: systemTime, read: tableRecordReader(partitions) },
-    ranges: new Map((await ends()).ends.map((end, partition) => [partition as Partition, { from: BEFORE_LOG, end }])),
-    onRecords(_, records) {
-      count += records.length
-    },
-  })
-  return count
-}
 
 it('a table that Kafka has compacted has each plant, and tells where it ends', async () => {
   const store = await createPlantStore()
@@ -37,19 +19,15 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
   await (await followTable(table)).expectToEqual(await readTruth(store))
   await first.stop({ graceMs: 10_000 })
 
-  const { states } = await readTruth(store)
-  const rows = states.flatMap(({ plants }, partition) =>
-    [...plants.values()].flatMap((claim): NewRecord[] =>
-      claim.plant === undefined ? [] : [plantStored({ ...claim, plant: claim.plant }, partition as Partition)],
-    ),
-  )
+  const rows = rowsOf(await readTruth(store))
   await appendTo(table, rows)
   const some = rows.filter((_, n) => n % 10 === 0)
   // Each append ends a segment; only ended ones are compacted.
   await vi.waitFor(
     async () => {
       await appendTo(table, some)
-      expect(await countRecords(table)).toBeLessThan(rows.length * 1.5)
+      const { found } = await replayed(table, tableRecordReader(table.partitions), { kind: TABLE })
+      expect(found.length).toBeLessThan(rows.length * 1.5)
     },
     { timeout: 120_000, interval: 1_000 },
   )

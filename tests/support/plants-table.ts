@@ -103,6 +103,14 @@ export async function followTable({ kafka, topic, partitions }: TestTopic) {
 export const readableIn = ({ plants }: Truth['states'][number]) =>
   [...plants.values()].filter((claim) => claim.plant !== undefined)
 
+/** The rows of these creations. */
+export const rowsOf = ({ states }: Pick<Truth, 'states'>, isWritten: (offset: number) => boolean = () => true) =>
+  states.flatMap((state, partition) =>
+    readableIn(state).flatMap(({ plant, ...claim }) =>
+      plant && isWritten(claim.offset) ? [plantStored({ ...claim, plant }, partition as Partition)] : [],
+    ),
+  )
+
 const textOf = (claim: Claim | undefined) => claim && encodeEntry(claim).toString('hex')
 
 /** The rows that are in the table for the first time after a row of a later creation. */

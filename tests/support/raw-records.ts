@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { checkTopic, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
+import { type ReplayOptions, replay } from '@plant-store/shared/event-log/replay.ts'
+import { checkTopic, readEnds, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
+import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { KafkaMessage } from 'kafkajs'
 import { expect, onTestFinished } from 'vitest'
 import { eventually } from './eventually.ts'
+import { quietLog } from './quiet-log.ts'
 import type { TestTopic } from './topic.ts'
 
 /** All records that a topic holds now, with their headers, in no particular order. */
@@ -16,6 +22,23 @@ export async function readRawRecords(
   const count = ends.reduce((sum, end) => sum + Number(end), 0)
   await eventually(() => expect(found.size).toBeGreaterThanOrEqual(count))
   return [...found.values()]
+}
+
+/** The records that a replay of a topic gets, also of one with gaps, in the order of each partition, and its ends. */
+export async function replayed<R extends LogRecord>(
+  { kafka, topic, partitions }: TestTopic,
+  read: ReplayOptions<R>['read'],
+  { kind, signal }: { kind?: TopicKind; signal?: AbortSignal } = {},
+) {
+  const found: R[] = []
+  const ends = () => readEnds(kafka, topic, kind?.lost)
+  const until = (await ends()).ends
+  await replay<R>({
+    ...{ kafka, topic, partitions, ends, read, log: quietLog, time: systemTime, ...(signal && { signal }) },
+    ranges: new Map(until.map((end, partition) => [partition as Partition, { from: BEFORE_LOG, end }])),
+    onRecords: (_, records) => void found.push(...records),
+  })
+  return { found, ends: until }
 }
 
 /** Reads a topic from its first record until the test ends. */

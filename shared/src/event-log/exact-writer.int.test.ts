@@ -3,17 +3,14 @@ import { deleteTopic } from '../../../tests/support/backups.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { type Fate, openKafkaProxy } from '../../../tests/support/kafka-proxy.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
-import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { replayed } from '../../../tests/support/raw-records.ts'
 import { appendTo, createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
-import { FIRST, type Offset, type Partition } from '../plant/position.ts'
-import { BEFORE_LOG } from '../protocol/checkpoint.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { systemTime } from '../runtime/time.ts'
 import type { Kafka } from './connection.ts'
 import { openExactWriter } from './exact-writer.ts'
 import { createLatchedTopic } from './latch.ts'
-import { type RawRecord, rawRecordOf } from './raw-record.ts'
-import { replay } from './replay.ts'
+import { rawRecordOf } from './raw-record.ts'
 import { readEnds } from './topic.ts'
 
 const PARTITION = 0 as Partition
@@ -38,24 +35,12 @@ async function openWriter(topic: TestTopic, kafka: Kafka = topic.kafka) {
 const messages = (from: number, end: number) =>
   Array.from({ length: end - from }, (_, n) => ({ key: String(from + n), value: null }))
 
-/** Each record that a reader gets, and the end. */
-async function readRaw({ kafka, topic }: TestTopic) {
-  const ends = () => readEnds(kafka, topic)
-  const [end = FIRST] = (await ends()).ends
-  const found: RawRecord[] = []
-  await replay<RawRecord>({
-    ...{ kafka, topic, partitions: 1, ends, log: quietLog, time: systemTime },
-    ranges: new Map([[PARTITION, { from: BEFORE_LOG, end }]]),
-    read: (_record, _partition, decoded) => rawRecordOf(decoded),
-    onRecords: (_, records) => void found.push(...records),
-  })
-  return { found, end }
-}
+const readRaw = (topic: TestTopic) => replayed(topic, (_record, _partition, decoded) => rawRecordOf(decoded))
 
 /** The offset and the key of each record, and the end. */
 async function contentOf(topic: TestTopic) {
-  const { found, end } = await readRaw(topic)
-  return { found: found.map(({ offset, key }) => [offset, String(key)]), end }
+  const { found, ends } = await readRaw(topic)
+  return { end: ends[0], found: found.map(({ offset, key }) => [offset, String(key)]) }
 }
 
 const foundOf = (written: ReturnType<typeof messages>) => written.map(({ key }) => [Number(key), key])

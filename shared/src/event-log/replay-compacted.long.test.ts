@@ -1,14 +1,11 @@
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { openProducer } from '../../../tests/support/other-producers.ts'
-import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { replayed } from '../../../tests/support/raw-records.ts'
 import { COMPACTED_AT_ONCE, createTableTopic, createTestTopic, setTopicConfig } from '../../../tests/support/topic.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
-import { BEFORE_LOG } from '../protocol/checkpoint.ts'
-import { systemTime } from '../runtime/time.ts'
 import { createAppender } from './append.ts'
-import { replay } from './replay.ts'
-import { checkTopic, TABLE } from './topic.ts'
+import { TABLE } from './topic.ts'
 
 const P = 0 as Partition
 const READ_WITHIN_MS = 10_000
@@ -30,20 +27,10 @@ it.each([
     await setTopicConfig(table, COMPACTED_AT_ONCE)
     const appender = createAppender(table.kafka, table.topic)
     onTestFinished(appender.close)
-    const ends = () => checkTopic(table.kafka, table, TABLE)
-
     async function read(): Promise<Offset[]> {
-      const offsets: Offset[] = []
-      const { ends: until } = await ends()
-      await replay({
-        ...{ ...table, log: quietLog, time: systemTime, ends, signal: AbortSignal.timeout(READ_WITHIN_MS) },
-        read: ({ offset }) => ({ offset }),
-        ranges: new Map([[P, { from: BEFORE_LOG, end: until[0] as Offset }]]),
-        onRecords(_partition, records) {
-          offsets.push(...records.map(({ offset }) => offset))
-        },
-      })
-      return offsets
+      const limit = { kind: TABLE, signal: AbortSignal.timeout(READ_WITHIN_MS) }
+      const { found } = await replayed(table, ({ offset }) => ({ offset }), limit)
+      return found.map(({ offset }) => offset)
     }
 
     // Kafka keeps the last batch of an idempotent producer, also without records.

@@ -79,9 +79,14 @@ export async function startSentinels(all: SentinelOptions) {
 async function listenFor(port: number, tls?: Trusted): Promise<{ peerPort: number; settings: Record<string, string> }> {
   if (tls === undefined) return { peerPort: port, settings: {} }
   const peerPort = await freePort()
-  const files = { 'tls-cert-file': tls.cert, 'tls-key-file': tls.key, 'tls-ca-cert-file': tls.ca }
-  return { peerPort, settings: { 'tls-port': String(peerPort), 'tls-replication': 'yes', ...files } }
+  return { peerPort, settings: tlsAt(peerPort, tls) }
 }
+
+/** The settings with which a server uses TLS at this port, and with other servers. */
+export const tlsAt = (port: number, { cert, key, ca }: Trusted) => ({
+  ...{ 'tls-port': String(port), 'tls-replication': 'yes' },
+  ...{ 'tls-cert-file': cert, 'tls-key-file': key, 'tls-ca-cert-file': ca },
+})
 
 async function startSentinel(name: string, config: string[][], options: ServerOptions): Promise<RunningServer> {
   const { dir, logDir = dir, redisServer, nextPort = freePort } = options

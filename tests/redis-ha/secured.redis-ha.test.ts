@@ -6,7 +6,7 @@ import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { Type } from 'typebox'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { freePort } from '../../local/processes/port.ts'
-import { createAuthority } from '../../local/stores/certificates.ts'
+import { tlsAt } from '../../local/stores/redis-sentinels.ts'
 import { createPlant } from '../support/client.ts'
 import { documentedRights } from '../support/documented-rights.ts'
 import { startLoadedStore } from '../support/loaded-store.ts'
@@ -14,7 +14,7 @@ import { type RunningService, startPlantStore } from '../support/plant-store.ts'
 import { outputOf, runPlantctl } from '../support/plantctl.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
-import { openClient, startRedisProcess } from '../support/redis-processes.ts'
+import { issueCertificate, openClient, startRedisProcess, tlsSettings } from '../support/redis-processes.ts'
 import { SECRET_MARK } from '../support/secrets.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -24,22 +24,15 @@ const COMMANDS = ['status', 'verify', 'rebuild', 'export --from-redis', 'parked 
 
 /** A Redis that requires TLS, a certificate, and the login of a user that has exactly the documented rights. */
 async function startSecuredRedis() {
-  const folder = temporaryFolder()
-  const authority = createAuthority(folder)
-  const server = authority.issue('server', 'redis', ['localhost'])
-  const client = authority.issue('client', 'plants')
+  const tls = issueCertificate()
   const tlsPort = await freePort()
-  const redis = await startRedisProcess({
-    'tls-port': String(tlsPort),
-    'tls-cert-file': server.cert,
-    'tls-key-file': server.key,
-    'tls-ca-cert-file': authority.ca,
-    'tls-auth-clients': 'yes',
-  })
+  const redis = await startRedisProcess(tlsAt(tlsPort, tls))
   const admin = openClient(redis)
   const setUser = (...rules: string[]) => admin.call('ACL', 'SETUSER', 'plants', ...rules)
   await setUser('on', `>${FIRST_PASSWORD}`, ...documentedRights().server)
-  const passwordFile = join(folder, 'password')
+  // The URL says that it is TLS.
+  const { REDIS_TLS: _, ...files } = tlsSettings(tls)
+  const passwordFile = join(temporaryFolder(), 'password')
   writeFileSync(passwordFile, `${FIRST_PASSWORD}\n`)
   return {
     admin,
@@ -49,9 +42,7 @@ async function startSecuredRedis() {
       REDIS_URL: `rediss://localhost:${tlsPort}`,
       REDIS_USERNAME: 'plants',
       REDIS_PASSWORD_FILE: passwordFile,
-      REDIS_CA_FILE: authority.ca,
-      REDIS_CERT_FILE: client.cert,
-      REDIS_KEY_FILE: client.key,
+      ...files,
     },
   }
 }

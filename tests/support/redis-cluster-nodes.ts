@@ -6,6 +6,7 @@ import { DEFAULT_RANGE, freePort, isPortFree } from '../../local/processes/port.
 import type { RunningProcess } from '../../local/processes/process.ts'
 import type { Trusted } from '../../local/stores/certificates.ts'
 import { startRedis } from '../../local/stores/redis.ts'
+import { tlsAt } from '../../local/stores/redis-sentinels.ts'
 
 const MASTERS = 3
 const SLOTS = 16_384
@@ -52,7 +53,7 @@ export async function startClusterNodes({ dir, logDir = dir, tls, reachedAt, ...
         // A replica may take over however long its link is down.
         'cluster-replica-validity-factor': '0',
         'repl-diskless-sync-delay': '0',
-        ...(tls && tlsPort && tlsSettings(tls, tlsPort)),
+        ...(tls && tlsPort && { ...tlsAt(tlsPort, tls), 'tls-cluster': 'yes' }),
         ...(reached && {
           'cluster-announce-ip': '127.0.0.1',
           'cluster-announce-port': String(reached.port),
@@ -73,15 +74,6 @@ export async function startClusterNodes({ dir, logDir = dir, tls, reachedAt, ...
   }
   return { nodes, masterCount: MASTERS, addresses: nodes.map(({ peerPort }) => `127.0.0.1:${peerPort}`).join(',') }
 }
-
-const tlsSettings = ({ ca, cert, key }: Trusted, port: number) => ({
-  'tls-port': String(port),
-  'tls-cluster': 'yes',
-  'tls-replication': 'yes',
-  'tls-cert-file': cert,
-  'tls-key-file': key,
-  'tls-ca-cert-file': ca,
-})
 
 /** Introduces the nodes to each other, gives the slots to the masters, and each master its replica. */
 async function formCluster(clients: readonly Redis[], nodes: readonly RunningNode[]): Promise<void> {

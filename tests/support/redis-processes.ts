@@ -38,7 +38,7 @@ export async function startRedisProcess(
 /** A certificate for servers on this machine and their clients; it is removed with the test. */
 export function issueCertificate(): Trusted {
   const authority = createAuthority(temporaryFolder())
-  return { ca: authority.ca, ...authority.issue('redis', 'redis', ['127.0.0.1']) }
+  return { ca: authority.ca, ...authority.issue('redis', 'redis', ['127.0.0.1', 'localhost']) }
 }
 
 /** The settings with which a program uses it. */

@@ -38,14 +38,7 @@ export const followOptions = (topic: TestTopic) => ({
 })
 
 /** Follows a topic into memory until the test ends. */
-export function followLog(...args: Parameters<typeof openFollowedLog>): FollowedLog {
-  const followed = openFollowedLog(...args)
-  onTestFinished(() => followed.follower.close())
-  return followed
-}
-
-/** Follows a topic into memory until its follower is closed. */
-export function openFollowedLog(
+export function followLog(
   topic: TestTopic,
   options: Partial<FollowOptions> = {},
   checkpoints: FollowedLog['checkpoints'] = new Map(),
@@ -63,6 +56,7 @@ export function openFollowedLog(
     onHalt: (error) => halts.push(error),
     ...options,
   })
+  onTestFinished(() => follower.close())
   follower.start()
   const offsetsOf = (partition: Partition) =>
     delivered.flatMap((call) => (call.partition === partition ? call.records.map(({ offset }) => offset) : []))

@@ -24,21 +24,25 @@ export async function readRawRecords(
   return [...found.values()]
 }
 
-/** The records that a replay of a topic gets, also of one with gaps, in the order of each partition, and its ends. */
+/** The records that a replay of a topic gets, also of one with gaps, by partition, its ends and where each one ends. */
 export async function replayed<R extends LogRecord>(
   { kafka, topic, partitions }: TestTopic,
   read: ReplayOptions<R>['read'],
   { kind, signal }: { kind?: TopicKind; signal?: AbortSignal } = {},
 ) {
-  const found: R[] = []
   const ends = () => readEnds(kafka, topic, kind?.lost)
   const until = (await ends()).ends
+  const byPartition = until.map((): R[] => [])
+  const reached = until.map(() => BEFORE_LOG)
   await replay<R>({
     ...{ kafka, topic, partitions, ends, read, log: quietLog, time: systemTime, ...(signal && { signal }) },
     ranges: new Map(until.map((end, partition) => [partition as Partition, { from: BEFORE_LOG, end }])),
-    onRecords: (_, records) => void found.push(...records),
+    onRecords(partition, records, checkpoint) {
+      byPartition[partition]?.push(...records)
+      reached[partition] = checkpoint
+    },
   })
-  return { found, ends: until }
+  return { byPartition, found: byPartition.flat(), reached, ends: until }
 }
 
 /** Reads a topic from its first record until the test ends. */

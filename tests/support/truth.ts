@@ -2,13 +2,13 @@ import type { FollowOptions } from '@plant-store/shared/event-log/follow.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
-import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect } from 'vitest'
 import { type Create, errorOf } from './client.ts'
 import { eventually } from './eventually.ts'
-import { openFollowedLog } from './followed-log.ts'
 import type { PlantStore } from './plant-store.ts'
+import { replayed } from './raw-records.ts'
 import type { TestTopic } from './topic.ts'
 
 const DUPLICATE_ID = 40003
@@ -20,23 +20,15 @@ export async function readTruth(
   store: TestTopic,
   read: FollowOptions['read'] = recordReader(store.partitions),
 ): Promise<Truth> {
-  const { checkpoints, delivered, follower, untilAtEnd } = openFollowedLog(store, { read })
-  // Also in a hook, which no test ends.
-  try {
-    await untilAtEnd()
-  } finally {
-    await follower.close()
-  }
-  const states = allPartitions(store.partitions).map((partition) => ({
-    ...fold(
-      emptyPartition(),
-      delivered.filter((call) => call.partition === partition).flatMap(({ records }) => records),
-    ),
+  // A broker that is back does not lead its partitions at once.
+  const { byPartition, found, reached } = await eventually(() => replayed(store, read))
+  const states = byPartition.map((records, partition) => ({
+    ...fold(emptyPartition(), records),
     // Behind its last record a partition may have one that only ends a transaction.
-    checkpoint: checkpoints.get(partition) ?? BEFORE_LOG,
+    checkpoint: reached[partition] as Checkpoint,
   }))
   return {
-    records: delivered.flatMap(({ records }) => records).length,
+    records: found.length,
     states,
     winner: (id) => states.map(({ plants }) => plants.get(id as PlantId)).find((claim) => claim !== undefined),
   }

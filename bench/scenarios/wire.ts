@@ -1,4 +1,5 @@
 import { createPrivateKafkajs, kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
+import { produceByTopicId } from '@plant-store/shared/kafka-client/topic-ids.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Figures } from '../measure/spread.ts'
 import { newEvent } from '../plant.ts'
@@ -8,15 +9,17 @@ import { inRounds } from '../rounds.ts'
 import type { Scenario } from '../scenario.ts'
 
 /** The modules of kafkajs that encode a produce request and decode a fetch response. */
-const kafkajsOf = (load: typeof kafkajsModule) => ({
-  produceRequest: load('src/protocol/requests/produce/v7/request.js') as (options: object) => Encoding,
+const kafkajsOf = (load: typeof kafkajsModule, correct: (produce: Produce) => Produce) => ({
+  produce: correct(load('src/protocol/requests/produce/index.js')).protocol({ version: PRODUCE_VERSION }),
   decodeFetched: load('src/protocol/requests/fetch/v4/decodeMessages.js') as (response: object) => Promise<object>,
   Decoder: load('src/protocol/decoder.js') as new (bytes: Buffer) => object,
 })
-type Encoding = { encode(): Promise<{ buffer: Buffer }> }
+type Produce = Parameters<typeof produceByTopicId>[0]
 type Kafkajs = ReturnType<typeof kafkajsOf>
+const PRODUCE_VERSION = 7
 /** Both read and write the same bytes; a test of the encoder verifies that. */
-const [here, itself] = [kafkajsModule, createPrivateKafkajs().load].map(kafkajsOf) as [Kafkajs, Kafkajs]
+const here = kafkajsOf(kafkajsModule, produceByTopicId)
+const itself = kafkajsOf(createPrivateKafkajs().load, (produce) => produce)
 
 type Message = Pick<NewRecord, 'key' | 'value' | 'headers'>
 
@@ -87,9 +90,9 @@ async function measureForm(messages: readonly Message[], batches: number): Promi
 }
 
 /** The batch with its size before it, as in a produce request and in a fetch response. */
-async function encode({ produceRequest }: Kafkajs, messages: readonly Message[]): Promise<Buffer> {
+async function encode({ produce }: Kafkajs, messages: readonly Message[]): Promise<Buffer> {
   const topicData = [{ topic: TOPIC, partitions: [{ partition: 0, messages }] }]
-  const request = produceRequest({ acks: -1, timeout: 5_000, producerId: -1, producerEpoch: 0, topicData })
+  const { request } = produce({ acks: -1, timeout: 5_000, producerId: -1, producerEpoch: 0, topicData })
   return (await request.encode()).buffer.subarray(BEFORE_SIZE_BYTES)
 }
 

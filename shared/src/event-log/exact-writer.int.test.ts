@@ -33,7 +33,7 @@ async function openWriter(topic: TestTopic, kafka: Kafka = topic.kafka) {
 
 /** One record for each offset from `from` to before `end`, with the offset as its key. */
 const messages = (from: number, end: number) =>
-  Array.from({ length: end - from }, (_, n) => ({ key: String(from + n), value: null }))
+  Array.from({ length: end - from }, (_, n) => ({ key: Buffer.from(String(from + n)), value: null }))
 
 const readRaw = (topic: TestTopic) => replayed(topic, (_record, _partition, decoded) => rawRecordOf(decoded))
 
@@ -43,7 +43,7 @@ async function contentOf(topic: TestTopic) {
   return { end: ends[0], found: found.map(({ offset, key }) => [offset, String(key)]) }
 }
 
-const foundOf = (written: ReturnType<typeof messages>) => written.map(({ key }) => [Number(key), key])
+const foundOf = (written: ReturnType<typeof messages>) => written.map(({ key }) => [Number(key), String(key)])
 
 const CASES = Object.entries(REQUESTS).flatMap(([name, apiKey]) =>
   FATES.map((fate): [string, Fate, number] => [name, fate, apiKey]),
@@ -71,7 +71,7 @@ it('writes timestamps of 64 bits exactly', async () => {
   const timestamps = ['1795281883402123457', '1795281883402123999', '1795281883402', '0', '9223372036854775807']
   await writer.write(
     PARTITION,
-    timestamps.map((timestamp) => ({ key: '7', value: null, timestamp })),
+    timestamps.map((timestamp) => ({ key: Buffer.from('7'), value: null, timestamp })),
     at(0),
   )
   expect((await readRaw(topic)).found.map(({ timestamp }) => timestamp)).toEqual(timestamps)

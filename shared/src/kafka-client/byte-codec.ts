@@ -220,12 +220,6 @@ export function createByteWriter() {
       if (value !== null) text(value, length)
     },
 
-    varIntString(value: string): void {
-      const length = Buffer.byteLength(value)
-      varInt(length)
-      text(value, length)
-    },
-
     /** A COMPACT_NULLABLE_STRING. */
     compactString(value: string | null): void {
       const length = value === null ? -1 : Buffer.byteLength(value)

@@ -4,7 +4,7 @@ import type { TopicId } from './topic-id.ts'
 
 /** One version of a request. */
 export type Call = {
-  request: { apiKey: number; apiVersion: number; encode(): Promise<object> }
+  request: { apiKey: number; apiVersion: number; encode(): Promise<{ buffer: Buffer }> }
   response: { decode(bytes: Buffer): Promise<unknown>; parse(decoded: unknown): Promise<unknown> }
 }
 /** The versions of a request. kafkajs uses the highest one that the broker supports. */

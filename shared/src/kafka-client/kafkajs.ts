@@ -12,7 +12,6 @@ import type { Cluster } from './kafkajs-parts.ts'
 import { createLeaderProducer, type LeaderProducer, type ProduceDefinition } from './leader-producer.ts'
 import { metadataAsTheyAre, readLedPartitions } from './leaderless.ts'
 import { followNewestLeaders, useNewestLeaders } from './newest-leaders.ts'
-import { produceByName } from './produce-request.ts'
 import { fetchByTopicId, fetchWithTopicIds, metadataWithTopicIds, produceByTopicId } from './topic-ids.ts'
 import { createTransactions, type Transactions } from './transactions.ts'
 
@@ -244,8 +243,6 @@ function load(): typeof import('kafkajs') {
   correct('src/protocol/requests/fetch/index.js', fetchByTopicId)
   correct('src/protocol/requests/metadata/v0/response.js', metadataAsTheyAre)
   correct('src/protocol/requests/metadata/index.js', metadataWithTopicIds)
-  replace('src/protocol/requests/produce/v3/request.js', produceByName)
-  const produce = correct('src/protocol/requests/produce/index.js', produceByTopicId)
   const errors = load('src/errors.js')
   correct('src/network/connection.js', (original) => boundedConnections(original, errors))
   correct('src/cluster/connectionPoolBuilder.js', (original) => boundedPools(original, errors))
@@ -262,6 +259,7 @@ function load(): typeof import('kafkajs') {
   correct('src/consumer/runner.js', correctedRunners)
   correct('src/admin/index.js', extendedAdmins)
   correct('src/consumer/index.js', extendedConsumers)
+  const produce = produceByTopicId(load('src/protocol/requests/produce/index.js'))
   correct('src/producer/index.js', (original) => extendedProducers(original, produce))
   modules.loadAll()
   return load('index.js')

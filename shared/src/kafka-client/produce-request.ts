@@ -1,18 +1,14 @@
-import { crc32c, createByteWriter, encoderOf, writeArray, writeTags } from './byte-codec.ts'
+import { crc32c, createByteWriter, writeArray, writeTags } from './byte-codec.ts'
 import type { HeaderList } from './fetched-records.ts'
 import { bytesOfTopicId, type TopicId } from './topic-id.ts'
 
 type Int64 = number | string | bigint
 
-type Content = Buffer | string | null | undefined
-type HeaderValue = Buffer | string
-type NamedHeaders = Record<string, HeaderValue | readonly HeaderValue[]>
-
 export type Message = {
-  key?: Content
-  value: Content
+  key: Buffer | null
+  value: Buffer | null
   /** A list keeps the order, repetitions and bytes of headers as they were fetched. */
-  headers?: NamedHeaders | Readonly<HeaderList>
+  headers?: Readonly<Record<string, Buffer> | HeaderList>
   /** Milliseconds since 1970; by default the time of the request. */
   timestamp?: string
 }
@@ -29,8 +25,6 @@ export type ProduceOptions = {
   topicData: readonly TopicData[]
 }
 
-const PRODUCE = 0
-const FIRST_VERSION = 3
 const NO_PRODUCER_ID = -1
 
 // Produce requests, never compressed: of versions 3 to 7 by the topic's name, and of version 13 by its id. The encoder
@@ -40,30 +34,24 @@ const NO_PRODUCER_ID = -1
 
 const writer = createByteWriter()
 
-export const produceByName = (options: ProduceOptions) => ({
-  apiKey: PRODUCE,
-  apiVersion: FIRST_VERSION,
-  apiName: 'Produce',
-  expectResponse: () => options.acks !== 0,
-  async encode() {
-    writer.start()
-    writer.string(options.transactionalId ?? null)
-    writer.int16(options.acks)
-    writer.int32(options.timeout)
-    writer.int32(options.topicData.length)
-    for (const { topic, partitions } of options.topicData) {
-      writer.string(topic)
-      writer.int32(partitions.length)
-      for (const data of partitions) {
-        writer.int32(data.partition)
-        const start = writer.openSize()
-        writeBatch(data, options)
-        writer.closeSize(start)
-      }
+export function encodeByName(options: ProduceOptions): Buffer {
+  writer.start()
+  writer.string(options.transactionalId ?? null)
+  writer.int16(options.acks)
+  writer.int32(options.timeout)
+  writer.int32(options.topicData.length)
+  for (const { topic, partitions } of options.topicData) {
+    writer.string(topic)
+    writer.int32(partitions.length)
+    for (const data of partitions) {
+      writer.int32(data.partition)
+      const start = writer.openSize()
+      writeBatch(data, options)
+      writer.closeSize(start)
     }
-    return encoderOf(writer.finish())
-  },
-})
+  }
+  return writer.finish()
+}
 
 /** Each topic must have an id. */
 export function encodeByTopicId(options: ProduceOptions): Buffer {
@@ -131,23 +119,17 @@ function differenceTo(first: Int64): (ms: Int64) => number | bigint {
 /** As kafkajs finds them: by sorted texts, without the messages that have none. */
 function timesOf(messages: readonly Message[], nowMs: number): [Int64, Int64] {
   const times: string[] = []
-  for (const { timestamp } of messages) if (timestamp !== null && timestamp !== undefined) times.push(timestamp)
+  for (const { timestamp } of messages) if (timestamp !== undefined) times.push(timestamp)
   times.sort()
   return [times[0] ?? nowMs, times.at(-1) ?? nowMs]
 }
 
 const ATTRIBUTES = 0
-/** Records repeat the same few headers, so the bytes of these names are encoded once. */
-const nameBytes = new Map<string, Buffer>()
-const MAX_CACHED_NAMES = 32
+const NO_HEADERS: HeaderList = []
 
-/**
- * Throws a TypeError for a header value that is null or undefined, as kafkajs does, and for contents that are neither a
- * string nor a Buffer, which kafkajs would write with a wrong length. Throws a RangeError for a timestamp that is not
- * an integer.
- */
+/** Throws a RangeError for a timestamp that is not an integer. */
 function writeRecord(
-  { key, value, headers = {} }: Message,
+  { key, value, headers = NO_HEADERS }: Message,
   offsetDelta: number,
   timestampDeltaMs: number | bigint,
 ): void {
@@ -155,24 +137,16 @@ function writeRecord(
   writer.int8(ATTRIBUTES)
   writer.varLong(timestampDeltaMs)
   writer.varInt(offsetDelta)
-  writeNullable(key, 'key')
-  writeNullable(value, 'value')
+  writeNullable(key)
+  writeNullable(value)
   if (isList(headers)) writeHeaderList(headers)
   else writeHeaders(headers)
   writer.closeVarIntSize(start)
 }
 
-function writeNullable(content: Content, what: string): void {
-  if (content === null || content === undefined) writer.varInt(-1)
-  else writeContent(content, what)
-}
-
-function writeContent(content: HeaderValue, what: string): void {
-  if (typeof content === 'string') writer.varIntString(content)
-  else if (Buffer.isBuffer(content)) {
-    writer.varInt(content.length)
-    writer.buffer(content)
-  } else throw new TypeError(`the ${what} of a record must be a string or a Buffer`)
+function writeNullable(content: Buffer | null): void {
+  writer.varInt(content === null ? -1 : content.length)
+  if (content !== null) writer.buffer(content)
 }
 
 const isList = (headers: object): headers is Readonly<HeaderList> => Array.isArray(headers)
@@ -180,36 +154,25 @@ const isList = (headers: object): headers is Readonly<HeaderList> => Array.isArr
 function writeHeaderList(headers: Readonly<HeaderList>): void {
   writer.varInt(headers.length)
   for (const [name, value] of headers) {
-    writeContent(name, 'name of a header')
-    writeNullable(value, 'header')
+    writeNullable(name)
+    writeNullable(value)
   }
 }
 
-function writeHeaders(headers: NamedHeaders): void {
+function writeHeaders(headers: Readonly<Record<string, Buffer>>): void {
   const names = Object.keys(headers)
-  let count = names.length
+  writer.varInt(names.length)
   for (const name of names) {
-    const value = headers[name]
-    if (Array.isArray(value)) count += value.length - 1
-  }
-  writer.varInt(count)
-  for (const name of names) {
-    const value = headers[name] as HeaderValue | readonly HeaderValue[]
-    if (Array.isArray(value)) for (const each of value) writeHeader(name, each)
-    else writeHeader(name, value as HeaderValue)
+    writeNullable(bytesOfName(name))
+    writeNullable(headers[name] as Buffer)
   }
 }
 
-function writeHeader(name: string, value: HeaderValue): void {
-  writeContent(bytesOfName(name) ?? name, 'name of a header')
-  writeContent(value, `header ${name}`)
-}
+/** Only the events and rows of a store have headers by name: always the same few, whose bytes are encoded once. */
+const nameBytes = new Map<string, Buffer>()
 
-/** The encoded name; undefined when it is not in the cache and the cache is full. */
-function bytesOfName(name: string): Buffer | undefined {
-  const cached = nameBytes.get(name)
-  if (cached !== undefined || nameBytes.size === MAX_CACHED_NAMES) return cached
-  const bytes = Buffer.from(name)
+function bytesOfName(name: string): Buffer {
+  const bytes = nameBytes.get(name) ?? Buffer.from(name)
   nameBytes.set(name, bytes)
   return bytes
 }

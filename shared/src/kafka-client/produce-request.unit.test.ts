@@ -4,23 +4,26 @@ import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { codePoints } from '../../../tests/support/generated-texts.ts'
 import { createByteWriter } from './byte-codec.ts'
 import { createPrivateKafkajs, kafkajsModule } from './kafkajs.ts'
+import type { Message, ProduceOptions } from './produce-request.ts'
+import { produceByTopicId } from './topic-ids.ts'
 
-const REQUEST = 'src/protocol/requests/produce/v7/request.js'
 const FRAME = 'src/protocol/request.js'
+const DEFINITION = 'src/protocol/requests/produce/index.js'
+const VERSION = 7
 
 /** kafkajs without the corrections. */
 const original = createPrivateKafkajs()
 
 type Load = typeof kafkajsModule
-type Produce = { topicData: object[] } & Record<string, unknown>
+type Definition = ReturnType<typeof produceByTopicId>
 
 /** The bytes that go to the socket. */
-async function bytesBy(load: Load, produce: Produce): Promise<Buffer> {
-  const request = load(REQUEST)(produce)
+async function bytesBy(load: Load, definition: Definition, produce: ProduceOptions): Promise<Buffer> {
+  const { request } = definition.protocol({ version: VERSION })(produce)
   return (await load(FRAME)({ correlationId: 7, clientId: 'a client', request })).buffer
 }
-const ours = (produce: Produce) => bytesBy(kafkajsModule, produce)
-const byOriginal = (produce: Produce) => bytesBy(original.load, produce)
+const ours = (produce: ProduceOptions) => bytesBy(kafkajsModule, produceByTopicId(kafkajsModule(DEFINITION)), produce)
+const byOriginal = (produce: ProduceOptions) => bytesBy(original.load, original.load(DEFINITION), produce)
 
 const text = fc.oneof(
   fc.string(),
@@ -31,23 +34,17 @@ const text = fc.oneof(
   fc.integer({ min: 30, max: 300 }).map((length) => 'ö'.repeat(length)),
 )
 const bytes = fc.integer({ min: 0, max: 300 }).map((length) => Buffer.alloc(length, 'long'))
-const content = fc.oneof(text, bytes)
-const nullable = fc.oneof({ weight: 5, arbitrary: content }, fc.constantFrom(null, undefined, ''))
-const headers = fc.dictionary(
-  fc.oneof(text, fc.constantFrom('1', '0', 'constructor', '__proto__', '')),
-  fc.oneof({ weight: 3, arbitrary: content }, fc.array(content, { maxLength: 3 })),
-  { maxKeys: 4 },
-)
+const nullable = fc.oneof({ weight: 5, arbitrary: bytes }, fc.constant(null))
+const headers = fc.dictionary(fc.oneof(text, fc.constantFrom('1', '0', 'constructor', '__proto__', '')), bytes, {
+  maxKeys: 4,
+})
 const timestamp = fc.oneof(
   fc.integer({ min: 0, max: 2 ** 42 }).map(String),
   fc.integer({ min: 1_795_281_883_000, max: 1_795_281_884_000 }).map(String),
   fc.maxSafeInteger().map(String),
-  fc.constantFrom(undefined, null, '0', '-1'),
+  fc.constantFrom('0', '-1'),
 )
-const message = fc.record(
-  { key: nullable, value: nullable, headers, timestamp, partition: fc.constant(3) },
-  { requiredKeys: ['value'] },
-)
+const message = fc.record({ key: nullable, value: nullable, headers, timestamp }, { requiredKeys: ['key', 'value'] })
 const partition = fc.record(
   {
     partition: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
@@ -60,7 +57,7 @@ const produce = fc.record(
   {
     acks: fc.constantFrom(-1, 0, 1),
     timeout: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
-    transactionalId: fc.oneof(text, fc.constantFrom(null, undefined, '')),
+    transactionalId: fc.oneof(text, fc.constantFrom(null, '')),
     producerId: fc.oneof(fc.integer({ min: -1 }), fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(String)),
     producerEpoch: fc.integer({ min: 0, max: 2 ** 15 - 1 }),
     topicData: fc.array(fc.record({ topic: text, partitions: fc.array(partition, { maxLength: 2 }) }), {
@@ -73,13 +70,13 @@ const produce = fc.record(
 beforeEach(() => fakeTimers({ toFake: ['Date'], now: 1_795_281_883_402 }))
 
 /** Resolves with true when kafkajs writes the same bytes. */
-const isSame = async (options: Produce) => (await ours(options)).equals(await byOriginal(options))
+const isSame = async (options: ProduceOptions) => (await ours(options)).equals(await byOriginal(options))
 
 it('writes a produce request byte for byte as kafkajs does', async () => {
   await fc.assert(fc.asyncProperty(produce, isSame), { numRuns: 300 })
 })
 
-const produceOf = (messages: object[]): Produce => ({
+const produceOf = (messages: Message[]): ProduceOptions => ({
   acks: -1,
   timeout: 5_000,
   topicData: [{ topic: 'plants', partitions: [{ partition: 0, messages }] }],
@@ -89,22 +86,22 @@ const produceOf = (messages: object[]): Produce => ({
 it.each([64, 8_192, 1_048_576])(
   'writes records of about %d bytes, with and without headers, as kafkajs does',
   async (size) => {
-    for (const headers of [{}, { a: 'b' }])
+    for (const headers of [{}, { a: Buffer.from('b') }])
       for (let length = size - 14; length < size - 4; length++)
-        expect(await isSame(produceOf([{ value: Buffer.alloc(length), headers }]))).toBe(true)
+        expect(await isSame(produceOf([{ key: null, value: Buffer.alloc(length), headers }]))).toBe(true)
   },
 )
 
 it('writes a batch of 20,000 records, and a record with 20,000 headers, as kafkajs does', async () => {
-  const many = Array.from({ length: 20_000 }, (_, index) => ({ key: String(index), value: null }))
-  const manyHeaders = Object.fromEntries(many.map(({ key }) => [`header-${key}`, key]))
-  for (const messages of [many, [{ value: 'x', headers: manyHeaders }]])
+  const many = Array.from({ length: 20_000 }, (_, index) => ({ key: Buffer.from(String(index)), value: null }))
+  const manyHeaders = Object.fromEntries(many.map(({ key }) => [`header-${key.toString()}`, key]))
+  for (const messages of [many, [{ key: null, value: null, headers: manyHeaders }]])
     expect(await isSame(produceOf(messages))).toBe(true)
 })
 
 it('writes a request larger than any before, and then a small one', async () => {
   for (const length of [3, 5 * 1_048_576, 100, 70_000, 3])
-    expect(await isSame(produceOf([{ key: 'a', value: Buffer.alloc(length, 'x') }]))).toBe(true)
+    expect(await isSame(produceOf([{ key: null, value: Buffer.alloc(length, 'x') }]))).toBe(true)
 })
 
 it('grows its buffer at any point of a record or batch without losing a byte', () => {
@@ -122,7 +119,7 @@ it('grows its buffer at any point of a record or batch without losing a byte', (
     writer.closeCompactSize(short)
     const long = writer.openVarSize()
     for (const value of [1n, -1n]) writer.int64(value)
-    writer.varIntString('x'.repeat(8_192))
+    writer.buffer(Buffer.alloc(8_192, 'x'))
     writer.closeVarIntSize(long)
     writer.closeSize(start)
     return writer.finish().subarray(filler)
@@ -134,34 +131,12 @@ it('grows its buffer at any point of a record or batch without losing a byte', (
 })
 
 it('writes the next request correctly after one that failed', async () => {
-  await expect(ours(produceOf([{ value: 'x', headers: { a: 1 } }]))).rejects.toThrow(TypeError)
-  expect(await isSame(produceOf([{ value: 'x' }]))).toBe(true)
-})
-
-it.each<[string, object, { name: string }]>([
-  ['a header that is a number', { value: 'x', headers: { a: 1 } }, TypeError],
-  ['a header that is null', { value: 'x', headers: { a: null } }, TypeError],
-  ['a header that is undefined', { value: 'x', headers: { a: undefined } }, TypeError],
-  ['a header that is an object', { value: 'x', headers: { a: {} } }, TypeError],
-  ['a header with a list in its list', { value: 'x', headers: { a: [['b']] } }, TypeError],
-  ['no headers at all', { value: 'x', headers: null }, TypeError],
-  ['a key that is a number', { key: 5, value: 'x' }, TypeError],
-  ['a value that is an object', { value: {} }, TypeError],
-  ['a timestamp that is not a number', { value: 'x', timestamp: 'now' }, SyntaxError],
-])('rejects %s, as kafkajs does', async (_what, rejected, error) => {
-  for (const write of [ours, byOriginal])
-    await expect(write(produceOf([rejected]))).rejects.toMatchObject({ name: error.name })
-})
-
-it('rejects bytes that are not a Buffer, which kafkajs writes as text with a wrong length', async () => {
-  const array = new Uint8Array([1, 2, 3])
-  for (const rejected of [{ value: array }, { key: array, value: 'x' }, { value: 'x', headers: { a: array } }])
-    await expect(ours(produceOf([rejected]))).rejects.toThrow(
-      /the (key|value|header a) of a record must be a string or a Buffer/,
-    )
+  const [key, value] = [null, Buffer.from('x')]
+  await expect(ours(produceOf([{ key, value, timestamp: 'now' }]))).rejects.toThrow(SyntaxError)
+  expect(await isSame(produceOf([{ key, value }]))).toBe(true)
 })
 
 it('rejects an invalid timestamp between two valid ones, where kafkajs ignores it', async () => {
-  const messages = ['1', '1st', '2'].map((timestamp) => ({ value: 'x', timestamp }))
+  const messages = ['1', '1st', '2'].map((timestamp) => ({ key: null, value: null, timestamp }))
   await expect(ours(produceOf(messages))).rejects.toThrow(RangeError)
 })

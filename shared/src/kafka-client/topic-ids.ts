@@ -21,18 +21,22 @@ import {
   undecodable,
 } from './fetched-records.ts'
 import type { BrokerPool, FetchPartition, FetchTopic, RequestDefinition } from './kafkajs-parts.ts'
-import { encodeByTopicId, type ProduceOptions } from './produce-request.ts'
+import { encodeByName, encodeByTopicId, type ProduceOptions } from './produce-request.ts'
 import { bytesOfTopicId, TOPIC_ID_BYTES, type TopicId, topicIdOf } from './topic-id.ts'
 
 const uuid: Type<TopicId | undefined> = (reader) => topicIdOf(reader.bytes(TOPIC_ID_BYTES))
 
 type Added = { encode(): Buffer; decode(bytes: Buffer): unknown }
 
-/** Adds a version to those of kafkajs, whose highest one is used when `build` returns undefined. */
+/**
+ * Adds a version to those of kafkajs, whose highest one is used when `build` returns undefined. `encode` replaces the
+ * encoder of that one.
+ */
 function withVersion<Options>(
   original: RequestDefinition<Options>,
   apiVersion: number,
   build: (options: Options) => Added | undefined,
+  encode?: (options: Options) => Buffer,
 ): RequestDefinition<Options> {
   const highest = Math.max(...original.versions.map(Number))
   return {
@@ -41,7 +45,8 @@ function withVersion<Options>(
       // The highest version of a broker may lie between the two.
       const { request, response } = original.protocol({ version: Math.min(highest, wanted.version) })(options)
       const added = wanted.version < apiVersion ? undefined : build(options)
-      if (added === undefined) return { request, response }
+      if (added === undefined)
+        return { request: encode ? { ...request, encode: async () => encoderOf(encode(options)) } : request, response }
       return {
         request: { ...request, apiVersion, encode: async () => encoderOf(added.encode()) },
         response: { ...response, decode: async (bytes) => added.decode(bytes) },
@@ -312,14 +317,15 @@ const PRODUCED = struct({
  * id. Without an id the highest version of kafkajs is used. See Kafka's ProduceRequest.json and ProduceResponse.json.
  */
 export function produceByTopicId(original: RequestDefinition<ProduceOptions>): RequestDefinition<ProduceOptions> {
-  return withVersion(original, PRODUCE_VERSION, (options) => {
+  const build = (options: ProduceOptions) => {
     const topics = options.topicData.flatMap(({ topic, topicId }) =>
       topicId === undefined ? [] : [{ topic, topicId }],
     )
     // From version 12 on a transaction ends in another way (KIP-890), which kafkajs does not know.
     if (topics.length < options.topicData.length || options.transactionalId) return undefined
-    return { encode: () => encodeByTopicId(options), decode: (bytes) => decodeProduced(bytes, topics) }
-  })
+    return { encode: () => encodeByTopicId(options), decode: (bytes: Buffer) => decodeProduced(bytes, topics) }
+  }
+  return withVersion(original, PRODUCE_VERSION, build, encodeByName)
 }
 
 function decodeProduced(bytes: Buffer, requested: readonly { topic: string; topicId: TopicId }[]) {

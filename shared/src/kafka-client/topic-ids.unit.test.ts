@@ -2,11 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { codePoints } from '../../../tests/support/generated-texts.ts'
 import { kafkajsModule } from './kafkajs.ts'
+import type { Message } from './produce-request.ts'
 import { bytesOfTopicId, type TopicId, topicIdOf } from './topic-id.ts'
+import { produceByTopicId } from './topic-ids.ts'
 
 const METADATA = kafkajsModule('src/protocol/requests/metadata/index.js')
 const FETCH = kafkajsModule('src/protocol/requests/fetch/index.js')
-const PRODUCE = kafkajsModule('src/protocol/requests/produce/index.js')
+const PRODUCE = produceByTopicId(kafkajsModule('src/protocol/requests/produce/index.js'))
 const Encoder = kafkajsModule('src/protocol/encoder.js')
 type Encoded = InstanceType<typeof Encoder>
 
@@ -157,11 +159,11 @@ const produced = responsesOf({
   clientSideThrottleTime: int32,
 })
 
-const MESSAGES = [
-  { key: 'a', value: 'b', headers: { c: 'd' }, timestamp: '7' },
-  { value: 'x'.repeat(300), timestamp: '8' },
+const MESSAGES: Message[] = [
+  { key: Buffer.from('a'), value: Buffer.from('b'), headers: { c: Buffer.from('d') }, timestamp: '7' },
+  { key: null, value: Buffer.alloc(300, 'x'), timestamp: '8' },
 ]
-const produceOf = (id: TopicId | undefined, messages: object[] = MESSAGES) => ({
+const produceOf = (id: TopicId | undefined, messages = MESSAGES) => ({
   acks: -1,
   timeout: 5_000,
   producerId: -1,
@@ -288,7 +290,7 @@ describe('a request', () => {
   it('to append by id has the batches of one by name', async () => {
     // Batches of one byte to four bytes of size.
     for (const length of [0, 60, 8_100, 70_000, 3_000_000]) {
-      const options = produceOf(ONE_ID, [{ value: 'x'.repeat(length), timestamp: '7' }, ...MESSAGES])
+      const options = produceOf(ONE_ID, [{ key: null, value: Buffer.alloc(length, 'x'), timestamp: '7' }, ...MESSAGES])
       const bytesOf = async (version: number): Promise<Buffer> =>
         (await PRODUCE.protocol({ version })(options).request.encode()).buffer
       const byName = await bytesOf(7)

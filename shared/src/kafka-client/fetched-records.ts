@@ -29,22 +29,17 @@ const AFTER_ALL_OFFSETS = String(2n ** 63n - 1n)
 const LENGTH_AT = 8
 const MAGIC_AT = 16
 const FIRST_OFFSET_AT = 0
-const LEADER_EPOCH_AT = 12
 const ATTRIBUTES_AT = 21
 const LAST_OFFSET_DELTA_AT = 23
 const FIRST_TIME_AT = 27
 const LAST_TIME_AT = 35
 const PRODUCER_ID_AT = 43
-const PRODUCER_EPOCH_AT = 51
-const FIRST_SEQUENCE_AT = 53
 const COUNT_AT = 57
 const RECORDS_AT = 61
 /** The length field counts the bytes from here on. */
 const COUNTED_FROM = 12
 
 const MAGIC = 2
-const CREATE_TIME = 0
-const LOG_APPEND_TIME = 1
 const LOG_APPEND_TIME_BIT = 0x08
 const TRANSACTIONAL_BIT = 0x10
 const CONTROL_BIT = 0x20
@@ -130,26 +125,17 @@ async function decodeBatch(batch: Buffer): Promise<DecodedRecord[]> {
   if (codec === undefined) throw new RangeError(`a record batch has the codec ${codecOf(batch)}`)
   const records = batch.subarray(RECORDS_AT)
   const bytes = count <= 0 ? records : await codec.decompress(records)
-  return readRecords(createByteReader(bytes), count, contextOf(batch, bytes))
+  return readRecords(batch, bytes, count)
 }
 
-/** The header of a record batch. 64-bit numbers are decimal strings, as in kafkajs. */
+/** What a record needs of its batch later. */
 function contextOf(batch: Buffer, records: Buffer) {
   const attributes = batch.readInt16BE(ATTRIBUTES_AT)
-  const int64At = (field: number) => batch.readBigInt64BE(field).toString()
   return {
-    firstOffset: int64At(FIRST_OFFSET_AT),
-    firstTimestamp: int64At(FIRST_TIME_AT),
-    partitionLeaderEpoch: batch.readInt32BE(LEADER_EPOCH_AT),
+    /** A decimal, as all 64-bit numbers in kafkajs. */
+    producerId: String(batch.readBigInt64BE(PRODUCER_ID_AT)),
     inTransaction: (attributes & TRANSACTIONAL_BIT) !== 0,
     isControlBatch: (attributes & CONTROL_BIT) !== 0,
-    lastOffsetDelta: batch.readInt32BE(LAST_OFFSET_DELTA_AT),
-    producerId: int64At(PRODUCER_ID_AT),
-    producerEpoch: batch.readInt16BE(PRODUCER_EPOCH_AT),
-    firstSequence: batch.readInt32BE(FIRST_SEQUENCE_AT),
-    maxTimestamp: int64At(LAST_TIME_AT),
-    timestampType: (attributes & LOG_APPEND_TIME_BIT) === 0 ? CREATE_TIME : LOG_APPEND_TIME,
-    magicByte: batch.readInt8(MAGIC_AT),
     /** Not compressed. */
     records,
   }
@@ -158,10 +144,13 @@ function contextOf(batch: Buffer, records: Buffer) {
 /** The key of a control record: a version and a type, two bytes each (Kafka's ControlRecordType). */
 const [TYPE_AT, TYPE_BYTES] = [2, 2]
 
-function readRecords(reader: ByteReader, count: number, context: BatchContext): DecodedRecord[] {
-  const offset = sumWith(context.firstOffset)
-  const isAppendTime = context.timestampType === LOG_APPEND_TIME
-  const time = isAppendTime ? () => context.maxTimestamp : sumWith(context.firstTimestamp)
+function readRecords(batch: Buffer, bytes: Buffer, count: number): DecodedRecord[] {
+  const reader = createByteReader(bytes)
+  const context = contextOf(batch, bytes)
+  const offset = sumWith(batch.readBigInt64BE(FIRST_OFFSET_AT))
+  const isAppendTime = (batch.readInt16BE(ATTRIBUTES_AT) & LOG_APPEND_TIME_BIT) !== 0
+  const appendTime = String(batch.readBigInt64BE(LAST_TIME_AT))
+  const time = isAppendTime ? () => appendTime : sumWith(batch.readBigInt64BE(FIRST_TIME_AT))
   const records: DecodedRecord[] = []
   for (let n = 0; n < count; n++) {
     const end = reader.varInt() + reader.position()
@@ -178,8 +167,7 @@ function readRecords(reader: ByteReader, count: number, context: BatchContext): 
 type Sum = (delta: number | bigint) => string
 
 /** Offsets and timestamps may have 64 bits, but no bigint is made where a number is exact. */
-function sumWith(text: string): Sum {
-  const first = BigInt(text)
+function sumWith(first: bigint): Sum {
   const number = Number(first)
   const exact = Number.isSafeInteger(number) ? number : Number.NaN
   return (delta) => {
@@ -200,10 +188,9 @@ const MAX_CACHED_NAME_LENGTH = 64
  * (`constructor`) for an earlier header of that name.
  */
 function readRecord(reader: ByteReader, batchContext: BatchContext, offset: Sum, timestamp: Sum) {
-  // The properties are evaluated, and so read, in this order.
+  // Its attributes, which have no meaning yet. The properties are evaluated, and so read, in their order.
+  reader.int8()
   return {
-    magicByte: batchContext.magicByte,
-    attributes: reader.int8(),
     timestamp: timestamp(reader.varLong()),
     offset: offset(reader.varInt()),
     key: reader.varIntBytes(),

@@ -18,7 +18,8 @@ const connected = ({ kafkaBrokers, topic, partitions }: Reading) => ({
 })
 
 const following = (reading: Reading) => ({
-  ...{ ...connected(reading), ...reading.fetching, time: systemTime, read: recordReader(reading.partitions) },
+  ...connected(reading),
+  ...{ fetchLimits: reading.fetchLimits, time: systemTime, read: recordReader(reading.partitions) },
   groupId: () => `bench-${randomUUID()}`,
 })
 

@@ -1,11 +1,13 @@
-/** The topic that a reader reads, and the read model that it fills. `fetching` is the same for all readers. */
+import type { FetchLimits } from '@plant-store/shared/event-log/follow.ts'
+
+/** The topic that a reader reads, and the read model that it fills. `fetchLimits` are the same for all readers. */
 export type Reading = {
   kafkaBrokers: string
   redisUrl: string
   topic: string
   partitions: number
   events: number
-  fetching: { minBytes: number; maxBytes: number; maxBytesPerPartition: number; maxWaitMs: number }
+  fetchLimits: FetchLimits
 }
 
 /** Calls `onStart` when it has its partitions, and `count` for the records that it has processed. */

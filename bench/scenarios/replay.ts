@@ -50,7 +50,7 @@ export async function compareReaders(
   console.log(`  appending ${events.toLocaleString('en')} events`)
   await append(store, events)
   const { kafkaBrokers, redisUrl } = stores
-  const reading = { ...{ kafkaBrokers, redisUrl, partitions, events }, topic: store.topic, fetching: REPLAY_FETCHES }
+  const reading = { ...{ kafkaBrokers, redisUrl, partitions, events }, topic: store.topic, fetchLimits: REPLAY_FETCHES }
   const limitMs = READER_START_TIMEOUT_MS + (events / READER_MIN_EVENTS_PER_SECOND) * 1_000
 
   async function measure(name: ReaderName): Promise<Record<string, Figures>> {

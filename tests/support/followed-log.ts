@@ -33,8 +33,7 @@ export const followOptions = (topic: TestTopic) => ({
   time: systemTime,
   groupId: () => `test-${randomUUID()}`,
   read: recordReader(topic.partitions),
-  minBytes: 1,
-  maxWaitMs: 100,
+  fetchLimits: { maxWaitTimeInMs: 100 },
 })
 
 /** Follows a topic into memory until the test ends. */

@@ -29,7 +29,8 @@ export async function openProjectedStore(partitions: number, given?: TestTopic) 
       const groupId = () => `${topic.topic}-projector`
       const projector = createProjector({
         ...{ readModel, log, time, freshGeneration: randomUUID },
-        follow: (sink) => createFollower({ ...options, log, time, ...sink, groupId, maxWaitMs: 20 }),
+        follow: (sink) =>
+          createFollower({ ...options, log, time, ...sink, groupId, fetchLimits: { maxWaitTimeInMs: 20 } }),
         onHalt: (error) => halts.push(error),
       })
       onTestFinished(() => projector.close())

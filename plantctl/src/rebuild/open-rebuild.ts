@@ -14,8 +14,7 @@ import { rebuildPartitions } from './rebuild.ts'
 import type { RebuildRun } from './rebuild-options.ts'
 
 /** Short waits near the end of the log: the new generation has to catch up with the live one. */
-const MAX_WAIT_MS = 10
-const MIN_BYTES = 1
+const FETCH_LIMITS = { ...REPLAY_FETCHES, minBytes: 1, maxWaitTimeInMs: 10 }
 
 export function rebuildStore(
   store: LogSource & { generations: Generations },
@@ -27,12 +26,9 @@ export function rebuildStore(
     ...{ ...run, generations, log, time: systemTime },
     follow(sink, only) {
       const { groupId, deleteAll } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
-      const fetching = { ...REPLAY_FETCHES, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
-      const ending = {
-        haltsWhenRefused: true,
-        onUndecodable: (at: LogPosition) => sink.onHalt(new UndecodableError(at)),
-      }
-      const follower = createFollower({ ...common, ...sink, ...fetching, ...ending, groupId, only })
+      const onUndecodable = (at: LogPosition) => sink.onHalt(new UndecodableError(at))
+      const reading = { fetchLimits: FETCH_LIMITS, haltsWhenRefused: true, onUndecodable }
+      const follower = createFollower({ ...common, ...sink, ...reading, groupId, only })
       return {
         ...follower,
         async close() {

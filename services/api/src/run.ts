@@ -23,8 +23,7 @@ import { createPlantLister } from './read-plants/list-plants.ts'
 import { createPlantReader } from './read-plants/read-plant.ts'
 import { ApiSettings, bytesOfMib, windowBytesOf } from './settings.ts'
 
-const TAIL_MIN_BYTES = 1
-const TAIL_MAX_WAIT_MS = 500
+const TAIL_FETCH_LIMITS = { maxWaitTimeInMs: 500 }
 /** At the end, requests in flight get their response within this time; then their last bytes are sent. */
 const RESPONSES_AT_STOP_WITHIN_MS = 2_500
 const LAST_BYTES_WITHIN_MS = 250
@@ -142,8 +141,7 @@ function openClaimIndex(
         // A separate group that commits nothing: Kafka forgets it when this process has left.
         groupId: () => `${groupPrefix(topic, 'tail')}-${randomUUID()}`,
         read: recordReader(partitions),
-        minBytes: TAIL_MIN_BYTES,
-        maxWaitMs: TAIL_MAX_WAIT_MS,
+        fetchLimits: TAIL_FETCH_LIMITS,
       }),
     windowMaxBytes,
     onHalt: fail,

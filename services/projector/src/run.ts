@@ -22,8 +22,7 @@ import { createProjector } from './projector.ts'
 /** Settings of the projector; docs/reference/settings.md explains each. */
 const ProjectorSettings = Type.Object({ ...SERVICE_SETTINGS, OPS_PORT: Port(3101) })
 
-const MIN_BYTES = 1
-const MAX_WAIT_MS = 500
+const FETCH_LIMITS = { maxWaitTimeInMs: 500 }
 /** Fuller fetches cost less. The creates of several apis wait for the read model, and so for these waits. */
 const FETCH_PACE = { records: 8, shortestMs: 4, longestMs: 25 }
 
@@ -55,8 +54,7 @@ async function start(context: ServiceContext): Promise<void> {
         log,
         time: systemTime,
         groupId: () => groupId,
-        minBytes: MIN_BYTES,
-        maxWaitMs: MAX_WAIT_MS,
+        fetchLimits: FETCH_LIMITS,
         fetchPace: FETCH_PACE,
       }),
     ...common,

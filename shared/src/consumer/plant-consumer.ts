@@ -25,7 +25,7 @@ const CHECK_WAITS_EVERY_MS = 1_000
 /** The limit for the commit and for leaving the group after the handlers have ended. */
 const LEAVE_WITHIN_MS = 10_000
 /** Events are delivered at once; and a pause takes effect when the fetch in flight ends. */
-const FETCHING = { minBytes: 1, maxWaitMs: 250 }
+const FETCH_LIMITS = { maxWaitTimeInMs: 250 }
 
 export type PlantConsumer = {
   /** Lag of this process's partitions: offsets in the log that are not processed. Undefined while it is not known. */
@@ -83,7 +83,7 @@ export function createPlantConsumer(
     mayContinue: (partition) => !isPaused && ending === undefined && follower.assigned()?.has(partition) === true,
   })
   const follower = createFollower({
-    ...FETCHING,
+    fetchLimits: FETCH_LIMITS,
     kafka,
     topic,
     topicId: options.topicId,

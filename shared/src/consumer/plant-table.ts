@@ -31,7 +31,7 @@ export type PlantTable = {
   ended: Promise<void>
 }
 
-const FETCHING = { minBytes: 1, maxWaitMs: 500 }
+const FETCH_LIMITS = { maxWaitTimeInMs: 500 }
 const CHECK_LEADERS_EVERY_MS = 1_000
 /** A Kafka that hangs would hold the connections up for longer. */
 const CLOSE_WITHIN_MS = 10_000
@@ -76,7 +76,7 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
       for (const [partition, end] of ends.entries()) wanted[partition] ??= end
       resolveIfReady()
     },
-    ...{ ...FETCHING, haltsWhenRefused: true, groupId: groups.groupId },
+    ...{ fetchLimits: FETCH_LIMITS, haltsWhenRefused: true, groupId: groups.groupId },
     read: tableRecordReader(partitions),
     checkpointOf: async (partition) => reached.get(partition) ?? BEFORE_LOG,
     async onRecords(partition, records, next) {

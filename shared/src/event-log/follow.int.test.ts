@@ -158,7 +158,7 @@ it.each([
   const topic = await openTopic()
   await topic.append(10)
   // As an api's tail: the topic is recreated within the wait of one fetch.
-  const { follower, halts, offsetsOf } = followLog(topic, { maxWaitMs: 500 })
+  const { follower, halts, offsetsOf } = followLog(topic, { fetchLimits: { maxWaitTimeInMs: 500 } })
   await vi.waitFor(() => expect(offsetsOf(P)).toHaveLength(10), WAIT_MS)
   if (isPaused) follower.pause()
   await recreateTopic(topic, 30)

@@ -1,4 +1,4 @@
-import type { EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
+import type { ConsumerConfig, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
 import type { Membership } from '../kafka-client/consumer-group.ts'
 import { undecodableIn } from '../kafka-client/fetched-records.ts'
 import type { ExtendedConsumer } from '../kafka-client/kafkajs.ts'
@@ -17,6 +17,9 @@ import { createThrottling } from './throttling.ts'
 import { checkLedPartitions } from './topic.ts'
 import type { TopicSettings } from './topic-configuration.ts'
 import { undecodableMetadata } from './undecodable.ts'
+
+/** The limits of a fetch that are not the defaults of kafkajs: 1 byte or 5 s, 10 MiB, 1 MiB for each partition. */
+export type FetchLimits = Pick<ConsumerConfig, 'minBytes' | 'maxWaitTimeInMs' | 'maxBytes' | 'maxBytesPerPartition'>
 
 /** A record as a fetch returns it, with the timestamp of its producer or of the broker (ms since 1970). */
 export type FetchedRecord = StoredRecord & { timestampMs: number }
@@ -48,15 +51,9 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     haltsWhenRefused?: boolean
     /** Called before the group is joined again: the next assignments find what is committed in it. */
     onRejoin?(): void
-    /** Kafka answers a fetch when this many bytes are there, or after the wait. */
-    minBytes: number
-    maxWaitMs: number
+    fetchLimits: FetchLimits
     /** Waits after a fetch with records; after one without, none. No waits unless given. */
     fetchPace?: FetchPace
-    /** The size limit of a fetch. Its first batch may be larger. */
-    maxBytes?: number
-    /** The size limit for each partition of a fetch. The first batch may be larger. */
-    maxBytesPerPartition?: number
   }
 
 type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
@@ -64,7 +61,6 @@ type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
 const [SESSION_TIMEOUT_MS, HEARTBEAT_MS] = [6_000, 2_000]
 /** The time that the group waits for members to join again. With kafkajs's default a close may take a minute. */
 const REBALANCE_TIMEOUT_MS = 10_000
-const [MAX_BYTES, MAX_BYTES_PER_PARTITION] = [10 * 1_048_576, 1_048_576]
 const RESTART = { firstMs: 250, longestMs: 5_000 }
 
 export type Follower = ReturnType<typeof createFollower>
@@ -214,10 +210,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       sessionTimeout: SESSION_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
-      minBytes: options.minBytes,
-      maxWaitTimeInMs: options.maxWaitMs,
-      maxBytes: options.maxBytes ?? MAX_BYTES,
-      maxBytesPerPartition: options.maxBytesPerPartition ?? MAX_BYTES_PER_PARTITION,
+      ...options.fetchLimits,
       allowAutoTopicCreation: false,
       readUncommitted: false,
       // `run` below starts a new consumer.

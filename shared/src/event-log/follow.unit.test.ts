@@ -22,7 +22,7 @@ it('a follower that joins again commits what it has committed before, because Ka
   }
   const follower = createFollower({
     ...{ kafka: { consumer: () => consumer } as unknown as Kafka, topic: TOPIC, partitions: 1 },
-    ...{ log: quietLog, time: systemTime, groupId: () => 'group', minBytes: 1, maxWaitMs: 1 },
+    ...{ log: quietLog, time: systemTime, groupId: () => 'group', fetchLimits: {} },
     ends: async () => ({ topicId: undefined, ends: [11 as Offset] }),
     read: ({ offset }) => ({ offset }),
     checkpointOf: async () => CHECKPOINT,

@@ -34,10 +34,10 @@ export const REPLAY_FETCHES = {
   minBytes: 524_288,
   maxBytes: 2 * 1_048_576,
   maxBytesPerPartition: 524_288,
-  maxWaitMs: 100,
+  maxWaitTimeInMs: 100,
 }
 /** A single new record is delivered at once. */
-const FOLLOWING = { minBytes: 1, maxWaitMs: 100 }
+const FOLLOWING = { maxWaitTimeInMs: 100 }
 /** Without progress for this time, a reading of the log gives up. */
 export const NO_PROGRESS_MS = 60_000
 const WATCH_EVERY_MS = 1_000
@@ -95,7 +95,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     only: new Set(remaining.keys()),
     groupId: groups.groupId,
     haltsWhenRefused: true,
-    ...(follows ? FOLLOWING : { ...REPLAY_FETCHES, onUndecodable }),
+    ...(follows ? { fetchLimits: FOLLOWING } : { fetchLimits: REPLAY_FETCHES, onUndecodable }),
     checkpointOf: async (partition) => checkpoints.get(partition) as Checkpoint,
     onHalt: ended.reject,
     onEnds(ends) {

@@ -261,7 +261,7 @@ export const INJECTED_BUGS = bugsOf({
       '[- || state.mark !== mark-]) return undefined',
       "[-onPhase('switching')-]{+await generations.mark(partition, generation, mark)+}\n",
     ],
-    'a mark is not fresh': "const mark = [-freshMark()-]{+'the mark'+}",
+    'a mark is not fresh': "const mark = [-freshName()-]{+'the mark'+}",
     'a difference counts in spite of a failover':
       'if ([-found !== mark || fill.generation() !== generation) return undefined\n    if (!isDoubted-]{+false as boolean+}) {',
     'a rebuild does not seek back when its generation falls back':

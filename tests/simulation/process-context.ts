@@ -16,7 +16,6 @@ export type ProcessContext = {
   /** The guarantees of a rebuild. */
   rules: RebuildRules
   freshGeneration(): string
-  freshMark(): string
   newProcess(name: string): SimulatedProcess
   trace(what: () => string): void
   broken(guarantee: string): void

@@ -33,7 +33,7 @@ function startRebuild(
   { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
   context: ProcessContext,
 ): SimulatedRebuild {
-  const { clock, log, brokers, network, freshGeneration, freshMark } = context
+  const { clock, log, brokers, network, freshGeneration } = context
   const time = clock.timeOf(process)
   const stopping = new AbortController()
   const generations = connectGenerations(process, context)
@@ -47,7 +47,6 @@ function startRebuild(
     signal: stopping.signal,
     onProgress() {},
     generations,
-    freshMark,
     time,
     log: quietLog,
     recordsAtOnceMax,

@@ -86,7 +86,6 @@ export function createWorld(
   let mayHalt = false
   let starts = 0
   let generations = 0
-  let marks = 0
   let foreigners = 0
   let brokenGuarantee: string | undefined
 
@@ -108,7 +107,6 @@ export function createWorld(
     mayHalt: () => mayHalt,
     rules: createRebuildRules(broken),
     freshGeneration: () => `g${++generations}`,
-    freshMark: () => `m${++marks}`,
     onHalt(process, error) {
       halted.add(process)
       trace(() => `${process.name} halts: ${error.message}`)

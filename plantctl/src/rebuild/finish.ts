@@ -34,7 +34,7 @@ const SWITCHES_MAX = 1_000
  * starts again from the state in Redis. Rejects when it cannot succeed or is interrupted.
  */
 export async function finishPartition(options: FinishOptions): Promise<PartitionResult> {
-  const { fill, generations, fromEmpty, freshMark, refollow, onPhase, onAlive, ends, time, log, signal } = options
+  const { fill, generations, fromEmpty, freshName, refollow, onPhase, onAlive, ends, time, log, signal } = options
   const { partition } = fill
   const read = options.readerOfLog(signal, onAlive)
   /** The last offset of the log when the rebuild started. */
@@ -84,7 +84,7 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
   async function verifyAndSwitch(): Promise<PartitionResult | undefined> {
     if (verifications++ === VERIFICATIONS_MAX) throw neverStable(partition)
     onPhase('verifying')
-    const mark = freshMark()
+    const mark = freshName()
     const snapshot = await takeSnapshot(mark)
     if (snapshot === undefined) {
       await fill.refresh()

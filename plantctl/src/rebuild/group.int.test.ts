@@ -28,7 +28,6 @@ const optionsOf = (generations: RebuildOptions['generations'], deliver: (sink: R
   readEnds: async () => [END, END],
   readerOfLog: () => () => Promise.reject(new Error('read without a need')),
   freshName: () => crypto.randomUUID(),
-  freshMark: () => crypto.randomUUID(),
   signal: new AbortController().signal,
 })
 

@@ -40,6 +40,5 @@ export function rebuildStore(
     readEnds: async () => (await checkTopic(kafka, { topic, partitions })).ends,
     readerOfLog: (signal, onRead) => logReader(store, signal, onRead),
     freshName: randomUUID,
-    freshMark: randomUUID,
   })
 }

@@ -31,10 +31,8 @@ export type RebuildOptions = RebuildRun & {
   readEnds(): Promise<Offset[]>
   /** Returns a reader of the log that calls `onRead` after each batch. */
   readerOfLog(signal: AbortSignal, onRead: () => void): ReadLog
-  /** Returns a name that no generation ever had. */
+  /** Returns a text that never was the name or mark of a generation. */
   freshName(): string
-  /** Returns a mark that no generation ever had. */
-  freshMark(): string
   /** Plants that are read back and compared at once; a power of two. */
   plantsPerSpan?: number
   maxRecordsPerApply?: number

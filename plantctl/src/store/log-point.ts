@@ -1,3 +1,4 @@
+import { parseInstant } from '@plant-store/shared/access/token-entry.ts'
 import { offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import type { Offset } from '@plant-store/shared/plant/position.ts'
 import { type ConsistencyToken, parseToken } from '@plant-store/shared/protocol/consistency-token.ts'
@@ -7,8 +8,6 @@ import type { Store } from './open-store.ts'
 
 /** A point in the log: a moment, in ms since 1970, or the highest offset of some partitions. */
 export type LogPoint = { is: 'moment'; ms: number } | { is: 'positions'; positions: ConsistencyToken }
-
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/
 
 /** Parses positions (`3-120,5-7`), an instant in UTC, or `15m` before `now`. Throws a UsageError. */
 export function logPointOf(option: string, text: string, partitions: number, now: number): LogPoint {
@@ -42,8 +41,6 @@ export async function offsetsOf(
 function momentOf(text: string, now: number): number | undefined {
   const agoMs = durationOf(text)
   if (agoMs !== undefined) return now - agoMs
-  if (!INSTANT.test(text)) return undefined
-  const ms = Date.parse(text)
-  // Date.parse turns 31 February into March, and hour 24 into the next day.
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text.slice(0, 19)) ? ms : undefined
+  const wholeSeconds = text.replace(/\.\d{1,3}Z$/, 'Z')
+  return parseInstant(wholeSeconds) === undefined ? undefined : Date.parse(text)
 }

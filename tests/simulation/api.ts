@@ -5,7 +5,7 @@ import { createPlantReader } from '@plant-store/api/src/read-plants/read-plant.t
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import type { PartitionLookUp } from '@plant-store/shared/read-model/read-model.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
 import { quietLog } from '../support/quiet-log.ts'

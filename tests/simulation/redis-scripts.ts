@@ -3,8 +3,8 @@ import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.t
 import { BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
-import type { ApplyCall, ApplyResult } from '@plant-store/shared/read-model/apply.ts'
-import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
+import type { ApplyResult } from '@plant-store/shared/read-model/apply.ts'
+import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/read-model.ts'
 import { refuse } from '@plant-store/shared/read-model/state.ts'
 
 // A model of the serving scripts of the read model (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition:
@@ -99,8 +99,18 @@ export function wholeGeneration({ generations }: PartitionKeys, name: string): G
   return generation !== undefined && isWhole(generation) ? generation : undefined
 }
 
+type ApplyCall = {
+  /** '' for the live generation. */
+  generation: string
+  partitions: number
+  expected: Checkpoint
+  next: Checkpoint
+  freshGeneration: string
+  records: readonly LogRecord[]
+}
+
 /** apply.lua: all refusals come before the first change. */
-export function applyScript(keys: PartitionKeys, call: Omit<ApplyCall, 'foldVersion'>): ApplyOutcome {
+export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome {
   const { partitions, expected, next } = call
   let generation = wholeGeneration(keys, call.generation || keys.live)
   if (generation === undefined) {

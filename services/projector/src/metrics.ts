@@ -1,7 +1,6 @@
 import { PARKED, reasonName } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
-import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { PartitionMeta, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createMeter, type Metrics, metricsIn } from '@plant-store/shared/runtime/metrics.ts'
 import type { TableStores } from '@plant-store/shared/table/table.ts'
 import type { TableWriter } from '@plant-store/shared/table/table-writer.ts'

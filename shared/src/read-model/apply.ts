@@ -6,19 +6,6 @@ import { refuse, storedCheckpoint } from './state.ts'
 /** `stale`: the checkpoint was not the expected one, and nothing changed. */
 export type ApplyResult = { is: 'applied' } | { is: 'stale'; checkpoint: Checkpoint }
 
-export type ApplyCall = {
-  /** '' for the live generation. */
-  generation: string
-  foldVersion: number
-  partitions: number
-  /** Only its offset is compared. */
-  expected: Checkpoint
-  next: Checkpoint
-  /** Name of the live generation if there is none yet. */
-  freshGeneration: string
-  records: readonly LogRecord[]
-}
-
 /** A parked record for reapply.lua: why it is parked, and how this release reads it. */
 export type Reapplied = { was: number; record: LogRecord }
 
@@ -60,12 +47,6 @@ export async function applyInChunks<R extends LogRecord>(
   }
   const reached = await Promise.all(applying)
   return reached.find((checkpoint, index) => checkpoint !== wanted[index]) ?? next
-}
-
-export function applyArguments(call: ApplyCall): (string | number | Buffer)[] {
-  const { generation, foldVersion, partitions, expected, next, freshGeneration, records } = call
-  const checkpoints = [expected.offset, next.offset, next.eventId]
-  return [generation, foldVersion, partitions, ...checkpoints, freshGeneration, packRecords(records)]
 }
 
 /** Throws a PreconditionError for a generation of a newer release or of a topic with another number of partitions. */

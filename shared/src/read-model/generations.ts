@@ -5,7 +5,7 @@ import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/p
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { PackedSpan } from '../protocol/packed-claims.ts'
 import { resultOf } from '../runtime/failures.ts'
-import { type ApplyResult, applyArguments, applyResult, type Reapplied } from './apply.ts'
+import { type ApplyResult, applyResult, packRecords, type Reapplied } from './apply.ts'
 import { keyPrefix, livePointer, mastersOf, type RedisClient } from './redis.ts'
 import { FOLD_VERSION, type GenerationState, generationState, refuse, storedCheckpoint } from './state.ts'
 
@@ -95,8 +95,9 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
     },
 
     /**
-     * Applies records to this generation if its checkpoint is still the expected one, and moves the checkpoint to
-     * `next`, atomically. A generation that is gone is never created again.
+     * Applies records to a generation if its checkpoint is still the expected one, of which only the offset is compared,
+     * and moves the checkpoint to `next`, atomically. A generation that is gone is never created again; for '', the live
+     * one, one of the fresh name is.
      */
     async fill(
       partition: Partition,
@@ -104,9 +105,11 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
       expected: Checkpoint,
       next: Checkpoint,
       records: readonly LogRecord[],
+      freshName = '',
     ): Promise<ApplyResult | { is: 'gone' }> {
-      const call = { generation, foldVersion: FOLD_VERSION, partitions, expected, next, freshGeneration: '', records }
-      return applyResult(await redis.plantsApply(pointer(partition), ...applyArguments(call)), partitions)
+      const checkpoints = [expected.offset, next.offset, next.eventId]
+      const args = [generation, FOLD_VERSION, partitions, ...checkpoints, freshName, packRecords(records)]
+      return applyResult(await redis.plantsApply(pointer(partition), ...args), partitions)
     },
 
     /** Marks a generation before it is verified. `switchTo` requires the mark. */

@@ -1,18 +1,17 @@
 import { decodeEntry, EntryError } from '../plant/entry.ts'
-import { parsePlantId } from '../plant/plant.ts'
+import { type PlantId, parsePlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
-import { offsetOf, type Partition } from '../plant/position.ts'
+import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '../protocol/list.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
-import { type ApplyResult, applyArguments, applyResult } from './apply.ts'
+import type { ApplyResult } from './apply.ts'
 import { createGenerations } from './generations.ts'
-import { createLookUp } from './look-up.ts'
-import { connectRedis, mastersOf, type Patience, sendTogether } from './redis.ts'
+import { connectRedis, livePointer, mastersOf, type Patience, sendTogether } from './redis.ts'
 import { withExplainedErrors } from './redis-problems.ts'
 import type { RedisSettings } from './redis-settings.ts'
-import { FOLD_VERSION, refuse } from './state.ts'
+import { assertFoldVersion, assertPartitionCount, refuse, storedCheckpoint } from './state.ts'
 
 const OLDEST_REDIS = [6, 2] as const
 /** At most about 10 KiB per call. */
@@ -21,6 +20,16 @@ const SENT_TOGETHER_MAX_RECORDS = 64
 export type ReadModelSettings = { redis: RedisSettings; topic: string; partitions: number }
 
 export type PartitionSpan = Span & { partition: Partition }
+
+/**
+ * The entries, in the order of the requested ids, and the checkpoint at which they were read. An entry that this
+ * release cannot read is an EntryError in its place: the other entries of the look-up are valid.
+ */
+export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | EntryError | undefined)[] }
+
+type LookUpRequest = { partition: Partition; ids: readonly PlantId[] }
+
+export type PartitionMeta = Awaited<ReturnType<ReadModel['meta']>>
 
 export type ReadModel = ReturnType<typeof createReadModel>
 
@@ -33,15 +42,52 @@ export type ReadModel = ReturnType<typeof createReadModel>
 export function createReadModel(settings: ReadModelSettings, log: Log, patience?: Patience) {
   const { topic, partitions } = settings
   const { redis, explained, ...connection } = connectRedis(settings.redis, log, patience)
-  const { pointer, ...lookUp } = createLookUp(redis, { topic, partitions })
+  const pointers = allPartitions(partitions).map((partition) => livePointer(topic, partition))
+  const pointer = (partition: Partition) => pointers[partition] as string
+  const generations = createGenerations(redis, { topic, partitions })
   const withReasons = <T extends object>(methods: T) => withExplainedErrors(methods, explained)
+
+  /**
+   * Looks up ids of any number of partitions in one round trip, to a cluster in one to each master, with a promise for
+   * each partition. It is read atomically.
+   */
+  function lookUpEach(requests: readonly LookUpRequest[]): Promise<PartitionLookUp>[] {
+    sendTogether(redis)
+    return requests.map(async ({ partition, ids }) => {
+      const [checkpoint, ...found] = await redis.plantsLookUpBuffer(pointer(partition), ...ids.map(String))
+      return { checkpoint: offsetOf(String(checkpoint)), entries: ids.map((id, at) => readEntry(id, found[at])) }
+    })
+  }
 
   return withReasons({
     ...connection,
-    ...lookUp,
 
     /** All generations of a partition, for rebuilds and operators. Everything else here uses the live one. */
-    generations: withReasons(createGenerations(redis, { topic, partitions })),
+    generations: withReasons(generations),
+
+    lookUpEach,
+
+    /** As `lookUpEach`, all or none. */
+    lookUp: (requests: readonly LookUpRequest[]): Promise<PartitionLookUp[]> => Promise.all(lookUpEach(requests)),
+
+    /**
+     * The checkpoint and counts of the live generation of a partition. Throws a PreconditionError for a generation of a
+     * newer release or of a topic with another number of partitions.
+     */
+    async meta(partition: Partition) {
+      const [offset, event, count, fold, plants, voids, parked, generation] = await redis.plantsCheckpoint(
+        pointer(partition),
+      )
+      if (count) assertPartitionCount(Number(count), partitions)
+      if (fold) assertFoldVersion(Number(fold))
+      return {
+        checkpoint: storedCheckpoint(offset, event),
+        plants: Number(plants),
+        voids: Number(voids),
+        parked: Number(parked),
+        generation: generation ?? '',
+      }
+    },
 
     /** Throws a PreconditionError when Redis, or one master of a cluster, is too old, a sentinel or may evict plants. */
     async checkServer(): Promise<void> {
@@ -69,13 +115,20 @@ export function createReadModel(settings: ReadModelSettings, log: Log, patience?
       records: readonly LogRecord[],
       freshGeneration: string,
     ): Promise<ApplyResult> {
-      const call = { generation: '', foldVersion: FOLD_VERSION, partitions, expected, next, freshGeneration, records }
       if (records.length <= SENT_TOGETHER_MAX_RECORDS) sendTogether(redis)
-      const reply = await redis.plantsApply(pointer(partition), ...applyArguments(call))
-      const result = applyResult(reply, partitions)
+      const result = await generations.fill(partition, '', expected, next, records, freshGeneration)
       return result.is === 'gone' ? refuse('GONE') : result
     },
   })
+}
+
+function readEntry(id: PlantId, bytes: Buffer | null | undefined): Claim | EntryError | undefined {
+  try {
+    return bytes ? decodeEntry(id, bytes) : undefined
+  } catch (error) {
+    if (error instanceof EntryError) return error
+    throw error
+  }
 }
 
 /** Throws an EntryError for an id without an entry, or an entry that this release cannot read. */

@@ -5,8 +5,7 @@ import { after, BEFORE_FIRST, FIRST, type Offset, type Partition } from '@plant-
 import { firstClaimOf } from '@plant-store/shared/protocol/coverage.ts'
 import { firstWins, type Ruling } from '@plant-store/shared/protocol/first-wins.ts'
 import { createWindow } from '@plant-store/shared/protocol/window.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
-import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { PartitionLookUp, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
 /** The ruling on a claim, and the offset of the first claim of its id. */
 export type ClaimRuling = { is: Ruling; first: Offset } | { is: 'unknown' }

@@ -1,6 +1,6 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import type { PartitionLookUp } from '@plant-store/shared/read-model/read-model.ts'
 import { expect, it } from 'vitest'
 import { createClock, flushPromises } from '../../../../tests/simulation/clock.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'

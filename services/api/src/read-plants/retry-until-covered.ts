@@ -1,7 +1,6 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
-import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { PartitionLookUp, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { TopicSettings } from '../../event-log/topic-configuration.ts'
-import { type EventId, parseEventId } from '../../plant/event-id.ts'
+import { parseEventId } from '../../plant/event-id.ts'
 import type { PlantId } from '../../plant/plant.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../../plant/position.ts'
@@ -63,8 +63,13 @@ async function openClaimFile(path: string, log: TopicSettings): Promise<OpenFirs
   const insert = database.prepare('INSERT INTO claims VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
   const find = database.prepare('SELECT offset FROM claims WHERE partition = ? AND id = ?')
   const pass = database.prepare('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)')
-  const checkpoints = explained(() => readCheckpoints(database))
-  const checkpointOf = (partition: Partition): Checkpoint => checkpoints.get(partition) ?? BEFORE_LOG
+  const passed = database.prepare('SELECT offset, event FROM checkpoints WHERE partition = ?')
+
+  function checkpointOf(partition: Partition): Checkpoint {
+    const found = passed.get(partition)
+    if (found === undefined) return BEFORE_LOG
+    return { offset: offsetOf(Number(found.offset)), eventId: parseEventId(String(found.event)) ?? '' }
+  }
 
   function offsetIn(partition: Partition, id: PlantId): Offset | undefined {
     const found = find.get(partition, id) as { offset: number } | undefined
@@ -90,13 +95,10 @@ async function openClaimFile(path: string, log: TopicSettings): Promise<OpenFirs
   }
 
   return {
-    checkpointOf: async (partition) => checkpointOf(partition),
+    checkpointOf: async (partition) => explained(() => checkpointOf(partition)),
 
-    async firstAmong(partition, records, next) {
-      const first = explained(() => inTransaction(database, 'BEGIN', () => store(partition, records, next)))
-      if (next.offset > checkpointOf(partition).offset) checkpoints.set(partition, next)
-      return first
-    },
+    firstAmong: async (partition, records, next) =>
+      explained(() => inTransaction(database, 'BEGIN', () => store(partition, records, next))),
 
     async close() {
       if (database.isOpen) database.close()
@@ -146,16 +148,6 @@ function prepare(database: DatabaseSync, path: string, { topic, partitions }: To
     if (found !== 'ok') throw damaged(path, CORRUPT)
   })
   pragma('journal_mode = WAL')
-}
-
-function readCheckpoints(database: DatabaseSync): Map<Partition, Checkpoint> {
-  const rows = database.prepare('SELECT partition, offset, event FROM checkpoints').all()
-  return new Map(
-    rows.map(({ partition, offset, event }): [Partition, Checkpoint] => {
-      const eventId: EventId | '' = parseEventId(String(event)) ?? ''
-      return [Number(partition) as Partition, { offset: offsetOf(Number(offset)), eventId }]
-    }),
-  )
 }
 
 function assertFormatVersion(version: unknown, path: string): void {

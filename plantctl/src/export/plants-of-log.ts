@@ -43,14 +43,11 @@ export async function readPlantsOfLog(options: PlantsOfLog): Promise<void> {
 async function readAtOnce(group: readonly Partition[], { read, ends, onPlants }: PlantsOfLog): Promise<void> {
   const states = await foldSlice(read, new Map(group.map((partition) => [partition, ends[partition] as Offset])), WHOLE)
   for (const [partition, { plants }] of states) {
-    let claims: Claim[] = []
-    for (const [, claim] of plants) {
-      claims.push(claim)
-      if (claims.length < PLANTS_AT_ONCE) continue
+    for (let from = 0; from < plants.size; from += PLANTS_AT_ONCE) {
+      const length = Math.min(PLANTS_AT_ONCE, plants.size - from)
+      const claims = Array.from({ length }, (_, n) => plants.claimAt(from + n))
       await onPlants(partition, claims)
-      claims = []
     }
-    await onPlants(partition, claims)
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { HttpResponse } from '../runtime/http-response.ts'
 import type { Log } from '../runtime/log.ts'
-import type { Readiness } from '../runtime/operations.ts'
+import type { OperationsParts, Readiness } from '../runtime/operations.ts'
 import { repeat } from '../runtime/retry.ts'
 import { systemTime } from '../runtime/time.ts'
 import { createLatest, type Latest } from './latest.ts'
@@ -29,8 +29,6 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-cache',
 }
-
-export type Pages = ReadonlyMap<string, (query: URLSearchParams) => Promise<HttpResponse>>
 
 /** A value of one second, by the name of its chart; null where there is none, such as a latency without requests. */
 export type Sample = Record<string, number | null>
@@ -75,7 +73,7 @@ export function createLivePage({ service, version, readiness, log }: Options) {
   })
 
   return {
-    pages: new Map([...files, ['/live', live] as const]) satisfies Pages,
+    pages: new Map([...files, ['/live', live] as const]) satisfies OperationsParts['pages'],
 
     /** From now on the page shows the state of the stores that `open` returns; the first view of the page calls it. */
     showStores(open: () => StatusSource): void {

@@ -43,10 +43,11 @@ export function ofSlice(slice: Slice, records: readonly LogRecord[]): readonly L
   })
 }
 
-export type ReadLog = (
+export type ReadRanges<R> = (
   ranges: ReadonlyMap<Partition, Range>,
-  onRecords: (partition: Partition, records: LogRecord[], reached?: Checkpoint) => Promise<void> | void,
+  onRecords: (partition: Partition, records: R[], reached?: Checkpoint) => Promise<void> | void,
 ) => Promise<void>
+export type ReadLog = ReadRanges<LogRecord>
 
 export type Folded = PartitionState<PackedClaims>
 

@@ -1,4 +1,3 @@
-import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { TableRecord } from '@plant-store/shared/plant/plant-stored.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
@@ -13,6 +12,7 @@ import {
   isIn,
   RECORDS_AT_ONCE_MAX,
   type ReadLog,
+  type ReadRanges,
   recordsIn,
   type Slice,
 } from './slice.ts'
@@ -23,10 +23,7 @@ export type TableVerifierOptions = {
   readLogEnds(): Promise<Offset[]>
   readTableEnds(): Promise<Offset[]>
   readLog: ReadLog
-  readTable(
-    ranges: ReadonlyMap<Partition, Range>,
-    onRecords: (partition: Partition, records: TableRecord[]) => void,
-  ): Promise<void>
+  readTable: ReadRanges<TableRecord>
   /** The latest row in some partitions of the table, now. */
   readLatest(partitions: readonly Partition[]): Promise<ReadonlyMap<Partition, { offset: Offset }>>
   /** Limits of the wait for rows that are not written yet. */

@@ -25,7 +25,7 @@ async function differences({ rows, readLatest = async () => new Map() }: Given):
       await onRecords(P, RECORDS)
     },
     async readTable(_ranges, onRecords) {
-      onRecords(P, rows)
+      await onRecords(P, rows)
     },
     readLatest,
     patience: { everyMs: 1, giveUpAfterMs: 5 },

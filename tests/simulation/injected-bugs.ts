@@ -279,7 +279,7 @@ export const INJECTED_BUGS = bugsOf({
   },
   'plantctl/src/verify/compare.ts': {
     'entries that are read back count as equal':
-      '[-!sameSpan(stored, plants.span(from, length))-]{+stored === undefined+}',
+      '[-!isDeepStrictEqual(stored, plants.span(from, length))-]{+stored === undefined+}',
     'entries are not compared': "[-report({ what: 'entryChanged', id, ...difference })-]{+{}+}",
     'a missing entry is not reported': '[-report({ what, id, expected: formatClaim(expected) })-]',
     'the order is not compared': 'before.offset [-> claim.offset-]{+=== Infinity+}',

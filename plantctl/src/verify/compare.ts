@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type PlantId, parsePlantId, textsOf } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
-import { type Generations, type StoredPlant, sameSpan } from '@plant-store/shared/read-model/generations.ts'
+import type { Generations, StoredPlant } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import type { Counts, Subject } from './difference.ts'
 import { type Folded, isIn, isParkedIn, type Slice } from './slice.ts'
@@ -66,7 +67,7 @@ async function countEqual(
         reading.push(span)
       }
       const stored = await (reading.shift() as Promise<PackedSpan>)
-      if (!sameSpan(stored, plants.span(from, length))) return from
+      if (!isDeepStrictEqual(stored, plants.span(from, length))) return from
       onRead?.()
     }
     return length

@@ -46,10 +46,6 @@ export type PartitionGenerations = Pointers & { partition: Partition; names: str
 /** One entry of a generation. The claim is undefined when this release cannot read it. */
 export type StoredPlant = { id: string; claim: Claim | undefined }
 
-export function sameSpan(a: PackedSpan, b: PackedSpan): boolean {
-  return a.ids.equals(b.ids) && a.lengths.equals(b.lengths) && a.entries.equals(b.entries)
-}
-
 export type Generations = ReturnType<typeof createGenerations>
 
 const PLANTS_PER_SCAN = 1_000

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import type { ConsumerConfig, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
 import type { Membership } from '../kafka-client/consumer-group.ts'
 import { undecodableIn } from '../kafka-client/fetched-records.ts'
@@ -222,7 +223,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     const { GROUP_JOIN, REBALANCING, CRASH, RECEIVED_UNSUBSCRIBED_TOPICS } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()
-    closing.addEventListener('abort', end)
+    // Removed at the end: the signal would retain every consumer of a long outage.
+    using _ = addAbortListener(closing, end)
     consumer.on(CRASH, ({ payload }) => {
       cursors.revoke()
       reportFailure(payload.error, 'the consumer crashed; starting another one')
@@ -256,8 +258,6 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       })
       await ended.promise
     } finally {
-      // Otherwise the signal would retain every consumer of a long outage.
-      closing.removeEventListener('abort', end)
       cursors.revoke()
       await consumer.disconnect().catch(() => {})
     }

@@ -235,8 +235,6 @@ const NOT_CONNECTED = 'Broker not connected'
 const TIMEOUT = /^KafkaJS(?:RequestTimeoutError|Timeout|LockTimeout)$/
 /** Errors of a broker for which a reader here may wait or that a person can correct. */
 const REPLIES: Record<string, string> = {
-  UNKNOWN_TOPIC_OR_PARTITION:
-    'Kafka does not know the topic (UNKNOWN_TOPIC_OR_PARTITION): check that it was not deleted',
   NOT_ENOUGH_REPLICAS: 'Kafka has too few in-sync replicas (NOT_ENOUGH_REPLICAS): restore the brokers that are away',
   NOT_ENOUGH_REPLICAS_AFTER_APPEND:
     'Kafka has too few in-sync replicas (NOT_ENOUGH_REPLICAS_AFTER_APPEND): restore the brokers that are away',

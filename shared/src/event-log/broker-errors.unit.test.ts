@@ -115,10 +115,6 @@ describe('the reason of an error', () => {
     [createErrorFromCode(23), /^another program uses the consumer group \(INCONSISTENT_GROUP_PROTOCOL\): name/],
     [createErrorFromCode(27), /^the consumer group rebalances \(REBALANCE_IN_PROGRESS\): wait/],
     [createErrorFromCode(25), /^the consumer group has expelled this process \(UNKNOWN_MEMBER_ID\): .*heartbeat/],
-    [
-      createErrorFromCode(3),
-      /^Kafka does not know the topic \(UNKNOWN_TOPIC_OR_PARTITION\): check that it was not deleted/,
-    ],
     [createErrorFromCode(2), /^Kafka responds with CORRUPT_MESSAGE: see the logs of the brokers$/],
     [createErrorFromCode(29), /^Kafka refuses this user Describe on topic plants: add the ACL$/],
     [new KafkaJSNonRetriableError('Some text'), /^the Kafka client fails \(KafkaJSNonRetriableError\): the log has/],

@@ -80,7 +80,9 @@ describe('the watch of the preconditions ends the service, also without new even
   it('a deleted topic, which is named before', async () => {
     const topic = await watchTopic()
     await deleteTopic(topic)
-    const named = 'kafka: Kafka does not know the topic (UNKNOWN_TOPIC_OR_PARTITION): check that it was not deleted'
+    const named =
+      'kafka: Kafka does not know the topic (UNKNOWN_TOPIC_OR_PARTITION): check that it exists ' +
+      'and that this user may describe it'
     await vi.waitFor(() => expect(topic.problems()).toEqual([named]), WAIT)
     await topic.expectHalt(/does not exist: restore it if it was deleted\. Else create it with 1 partitions/)
   })

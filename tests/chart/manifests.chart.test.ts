@@ -53,15 +53,11 @@ describe.runIf(programs !== undefined)('linters', () => {
   it.runIf(validate !== undefined).each(OLDEST_AND_NEWEST)(
     'kubernetes-validate knows every field: Kubernetes %s',
     async (version) => {
-      for (const [name, values] of VALUES) {
-        const files = await filesOfTemplate(values)
-        const ours = files.filter(
-          (file) =>
-            !/apiVersion: (monitoring.coreos|kafka.strimzi|gateway.networking)/.test(readFileSync(file, 'utf8')),
-        )
-        const validated = await run(validate ?? '', '--strict', '--kubernetes-version', version, ...ours)
-        expect(validated.code, name + validated.stdout + validated.stderr).toBe(0)
-      }
+      const files = await Promise.all(VALUES.map(([, values]) => filesOfTemplate(values)))
+      const others = /apiVersion: (monitoring.coreos|kafka.strimzi|gateway.networking)/
+      const ours = files.flat().filter((file) => !others.test(readFileSync(file, 'utf8')))
+      const validated = await run(validate ?? '', '--strict', '--kubernetes-version', version, ...ours)
+      expect(validated.code, validated.stdout + validated.stderr).toBe(0)
     },
   )
 })

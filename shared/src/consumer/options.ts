@@ -23,49 +23,49 @@ type Awaitable<T> = T | Promise<T>
 type ClientOptions = Security & {
   /** Some of the brokers, each `host:port`. */
   brokers: readonly string[]
-  clientId?: string
+  clientId?: string | undefined
   /** Default: warnings and errors to the console. */
-  log?: Log
+  log?: Log | undefined
 }
 
 type ReaderOptions = ClientOptions & {
   /** Default: plants. */
-  topic?: string
+  topic?: string | undefined
   /** Maximum number of events per call of `onPlantsCreated`. Default: 500, for a replay 1,000. */
-  maxBatch?: number
+  maxBatch?: number | undefined
   /** Stops the consumer, or aborts the replay. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 export type ConsumeOptions = ReaderOptions & {
   /** The consumer group. Its processes share the partitions; Kafka stores its position under this name. */
   groupId: string
   /** Called with one plant at a time per partition. Set either this or `onPlantsCreated`. */
-  onPlantCreated?(event: PlantCreated, context: HandlerContext): Awaitable<unknown>
+  onPlantCreated?: ((event: PlantCreated, context: HandlerContext) => Awaitable<unknown>) | undefined
   /** Called with up to `maxBatch` plants of one partition, in log order. */
-  onPlantsCreated?(events: PlantCreated[], context: HandlerContext): Awaitable<unknown>
+  onPlantsCreated?: ((events: PlantCreated[], context: HandlerContext) => Awaitable<unknown>) | undefined
   /** The store of the first claims. Default: inMemory(). */
-  firstClaims?: FirstClaims
+  firstClaims?: FirstClaims | undefined
   /** The start of a group that has not committed anything. Default: beginning. */
-  from?: Begin
+  from?: Begin | undefined
   /** Number of consecutive failures after which `onDeadLetter` is called, if it is set. Default: 5. */
-  maxAttempts?: number
+  maxAttempts?: number | undefined
   /** Delay before the first retry in ms. Doubles with each further failure. Default: 250. */
-  firstRetryMs?: number
+  firstRetryMs?: number | undefined
   /** Maximum delay before a retry in ms. Default: 5,000. */
-  longestRetryMs?: number
+  longestRetryMs?: number | undefined
   /**
    * Receives what has failed for the last time. Without it, retries never end. If it throws, that is one more failure.
    */
-  onDeadLetter?(letter: DeadLetter, context: HandlerContext): Awaitable<unknown>
+  onDeadLetter?: ((letter: DeadLetter, context: HandlerContext) => Awaitable<unknown>) | undefined
   /** Receives parked records. Retried like a handler. Without it, parked records are logged. */
-  onParked?(record: ParkedRecord, context: HandlerContext): Awaitable<unknown>
+  onParked?: ((record: ParkedRecord, context: HandlerContext) => Awaitable<unknown>) | undefined
   /** The interval of commits of the group's position, in ms. Default: 1,000. */
-  commitEveryMs?: number
+  commitEveryMs?: number | undefined
   /** The time that `stop` waits for handlers, in ms. Default: 10,000. */
-  stopWithinMs?: number
+  stopWithinMs?: number | undefined
   /** The time that Kafka may be unreachable at the start, in ms. Default: 15,000. */
-  connectWithinMs?: number
+  connectWithinMs?: number | undefined
 }
 
 /** The progress of a replay. Counts offsets, so that the control records of transactions count as well. */
@@ -80,30 +80,30 @@ type OnPlants =
 export type ReplayPlantsOptions = OnPlants &
   ReaderOptions & {
     /** Receives parked records. */
-    onParked?(record: ParkedRecord): unknown
+    onParked?: ((record: ParkedRecord) => unknown) | undefined
     /** Called every `progressEveryMs`, and at the end. Awaited, and may fail, like a handler. */
-    onProgress?(progress: ReplayProgress): unknown
+    onProgress?: ((progress: ReplayProgress) => unknown) | undefined
     /** Default: 1,000. */
-    progressEveryMs?: number
+    progressEveryMs?: number | undefined
     /**
      * The plants to deliver: all, or those written from a time or from positions on. The whole log is read in any case,
      * because only that shows which claim was first.
      */
-    from?: Exclude<Begin, 'end'>
+    from?: Exclude<Begin, 'end'> | undefined
     /** Memory limit for the first claims of all plants. Default: 1,024 MiB, for about 25 million plants. */
-    maxMib?: number
+    maxMib?: number | undefined
   }
 
 export type PlantTableOptions = ClientOptions & {
   /** The topic of the table. Default: plants.table. */
-  table?: string
+  table?: string | undefined
   /** Called with each plant, in the order of the table, before `get` returns it. If it throws, it is called again. */
-  onPlant?(plant: TablePlant): void
+  onPlant?: ((plant: TablePlant) => void) | undefined
   /** The time that Kafka may be unreachable at the start, in ms. Default: 15,000. */
-  connectWithinMs?: number
+  connectWithinMs?: number | undefined
 }
 
-type Defaulted<T, K extends keyof T> = T & Required<Pick<T, K>>
+type Defaulted<T, K extends keyof T> = T & { [Name in K]-?: Exclude<T[Name], undefined> }
 type ClientDefaults = 'clientId' | 'log'
 type ReaderDefaults = ClientDefaults | 'topic' | 'from' | 'maxBatch'
 

@@ -43,7 +43,7 @@ export type PlantConsumer = {
    * for it. Rejects with the reason of `signal`, or with a PlantConsumerError: `invalid-position` for a text that is not
    * a position of this log, as far as that can be seen; `stopped` after `stop`; the error of `ended`.
    */
-  waitFor(position: string, options?: { signal?: AbortSignal }): Promise<void>
+  waitFor(position: string, options?: { signal?: AbortSignal | undefined }): Promise<void>
   /** Waits for running handlers, commits, and leaves the group. A handler must not wait for it. */
   stop(): Promise<void>
   /** Resolves after `stop`. Rejects with a PlantConsumerError when the consumer cannot continue. */

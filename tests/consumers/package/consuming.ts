@@ -10,6 +10,8 @@ const consumer = await consumePlants({
   topic,
   groupId: `${topic}-elsewhere`,
   firstClaims: inFile('first-claims.db'),
+  // As one passes on options of its own.
+  ...{ signal: undefined, from: undefined, log: undefined, onDeadLetter: undefined },
   async onPlantsCreated(events, { signal }) {
     signal.throwIfAborted()
     plants.push(...events)

@@ -11,7 +11,7 @@ const DEFAULT_MAX_MIB = 512
  * claims were first. A million plants take about 25 MiB. The consumer ends with an error when it needs more than
  * `maxMib` (default 512, for about 20 million plants).
  */
-export function inMemory({ maxMib = DEFAULT_MAX_MIB }: { maxMib?: number } = {}): FirstClaims {
+export function inMemory({ maxMib = DEFAULT_MAX_MIB }: { maxMib?: number | undefined } = {}): FirstClaims {
   if (!(Number.isInteger(maxMib) && maxMib > 0)) {
     throw new PlantConsumerError('invalid-options', 'inMemory: maxMib must be an integer greater than 0')
   }

@@ -1,5 +1,3 @@
-import { addAbortListener } from 'node:events'
-
 /** The source of time: the system, or a simulation of it. Code that decides receives it as an input. */
 export type Time = {
   /** Monotonic milliseconds. */
@@ -45,6 +43,11 @@ export async function within(ms: number, work: Promise<unknown>, time = systemTi
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   // A promise for this call alone: a long-lived one would retain everything that ever raced with it.
   const aborted = Promise.withResolvers<never>()
-  using _ = signal?.aborted === false ? addAbortListener(signal, () => aborted.reject(signal.reason)) : undefined
-  return await Promise.race([work, aborted.promise])
+  const abort = () => aborted.reject(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal?.removeEventListener('abort', abort)
+  }
 }

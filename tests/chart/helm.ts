@@ -58,10 +58,10 @@ export async function run(command: string, ...args: string[]): Promise<Output> {
   }
 }
 
-/** The output of `helm template` for these values. */
+/** The output of `helm template` for these values; `--name-template` in `more` names another release. */
 export function template(helm: string, values: object | string, ...more: string[]): Promise<Output> {
   const args = ['--kube-version', KUBERNETES, '--namespace', 'plants', '--values', valuesFile(values), ...more]
-  return run(helm, 'template', RELEASE, CHART, ...args)
+  return run(helm, 'template', CHART, '--name-template', RELEASE, ...args)
 }
 
 /** The manifests of these values, hooks included. */

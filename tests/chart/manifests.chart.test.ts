@@ -115,6 +115,12 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
     expect(code).toBe(1)
     expect(stderr).toContain(message)
   })
+
+  it.each(['my.store', '1store', 'p'.repeat(44)])('a release named %s, which a Service cannot be', async (name) => {
+    const { code, stderr } = await template(helm, MINIMAL, '--name-template', name)
+    expect(code).toBe(1)
+    expect(stderr).toContain('the name of the release must begin with a letter')
+  })
 })
 
 describe.runIf(programs !== undefined)('manifests', () => {
@@ -192,6 +198,21 @@ describe.runIf(programs !== undefined)('manifests', () => {
       }
     },
   )
+
+  it('names that YAML reads as something else stay as they are', async () => {
+    const settings = { ...MINIMAL.settings, PLANTS_TOPIC: '1e3', PLANTS_TABLE: '0123' }
+    const strimzi = { topics: 'strimzi', strimzi: { cluster: 'true' } }
+    const manifests = await render(helm, { ...MINIMAL, ...strimzi, settings }, '--name-template', 'null')
+    const topics = manifests.filter(({ kind }) => kind === 'KafkaTopic')
+    expect(topics.map(({ spec }) => spec.topicName)).toEqual(['1e3', '0123'])
+    for (const { metadata } of topics)
+      expect(metadata.labels).toMatchObject({ 'app.kubernetes.io/instance': 'null', 'strimzi.io/cluster': 'true' })
+    const { acls } = manifestOf(manifests, 'KafkaUser', 'null-projector').spec.authorization
+    for (const name of ['1e3', '0123'])
+      expect(acls).toContainEqual(
+        expect.objectContaining({ resource: { type: 'topic', name, patternType: 'literal' } }),
+      )
+  })
 
   it('each file is where its setting says, and a program has no others', async () => {
     const file = (key: string) => ({ existingSecret: `s-${key}`, key })

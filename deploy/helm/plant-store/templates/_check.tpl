@@ -41,7 +41,7 @@
   (list (and $api.httpRoute.enabled (not $api.httpRoute.parentRefs)) "api.httpRoute is enabled: set api.httpRoute.parentRefs to the Gateway")
   (list (and (eq .Values.topics "strimzi") (not .Values.strimzi.cluster)) "topics is strimzi: set strimzi.cluster to the name of the Kafka resource")
   (list (eq (include "plant-store.table" .) ($settings.PLANTS_TOPIC | default "plants")) "PLANTS_TABLE must not be the topic of the log")
-  (list (gt (len .Release.Name) 43) "the name of the release is longer than 43 characters")
+  (list (not (regexMatch "^[a-z][a-z0-9-]{0,42}$" .Release.Name)) "the name of the release must begin with a letter and have at most 43 letters, digits and hyphens")
 }}
 {{- if first . }}{{ $faults = append $faults (last .) }}{{ end }}
 {{- end }}

@@ -1,6 +1,6 @@
 {{- define "plant-store.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ quote .Release.Name }}
 {{- end }}
 
 {{- define "plant-store.labels" -}}
@@ -12,7 +12,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 
 {{- /* The metadata of an object. Arguments: root, component (none of an object for all of them), name (by default theirs). */ -}}
 {{- define "plant-store.metadata" -}}
-name: {{ .name | default (printf "%s-%s" .root.Release.Name .component) }}
+name: {{ quote (.name | default (printf "%s-%s" .root.Release.Name .component)) }}
 labels:
   {{- include "plant-store.labels" .root | nindent 2 }}
   {{- with .component }}

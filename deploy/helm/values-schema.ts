@@ -7,6 +7,11 @@ type Properties = Record<string, TSchema>
 
 /** The image decides them, and the manifests know them. */
 const FIXED = ['HOST', 'PORT', 'OPS_PORT']
+/** Helm takes a name without a value for none, not for its default: it has to be refused for these. */
+const NEEDED = [
+  ...['image', 'extraEnv', 'api', 'projector', 'topics', 'setup', 'strimzi', 'plantctl', 'backup', 'monitoring'],
+  ...['networkPolicy', 'service', 'ingress', 'httpRoute', 'autoscaling', 'args', 'runbookUrl', 'egress'],
+]
 /** They may also be of these types. */
 const NOT_ONLY_TEXT: Record<string, string> = { OTEL_TRACES_SAMPLER_ARG: 'number', PLANTS_TABLE: 'boolean' }
 const text = { type: 'string' }
@@ -19,7 +24,7 @@ const listOf = (items: Schema) => ({ type: 'array', items })
 const oneOf = (...choices: string[]) => ({ enum: choices })
 const $ = (definition: string) => ({ $ref: `#/$defs/${definition}` })
 /** Whatever else is given is refused. */
-const closed = (properties: Schema, required: string[] = []) => ({
+const closed = (properties: Schema, required = NEEDED.filter((needed) => needed in properties)) => ({
   ...{ type: 'object', properties, required },
   additionalProperties: false,
 })
@@ -83,7 +88,7 @@ const ingress = closed({
 })
 const httpRoute = closed({ enabled: flag, annotations: texts, parentRefs: listOf(open), hostnames: listOf(name) })
 const cronJob = { enabled: flag, schedule: name, timeZone: text, suspend: flag, activeDeadlineSeconds: atLeast(1) }
-const autoscaling = closed({ enabled: flag, minReplicas: atLeast(1), maxReplicas: atLeast(1), averageCPU: text })
+const autoscaling = closed({ enabled: flag, minReplicas: atLeast(1), maxReplicas: atLeast(1), averageCPU: name })
 
 /** The schema of the chart's values, with the names and limits of the settings as the programs check them. */
 export function valuesSchemaJson(): string {
@@ -121,7 +126,7 @@ export function valuesSchemaJson(): string {
       authorities: {
         anyOf: [$('key'), closed({ existingConfigMap: name, key: name }, ['existingConfigMap', 'key'])],
       },
-      variable: { type: 'object', properties: { name }, required: ['name'] },
+      variable: { type: 'object', properties: { name, value: text }, required: ['name'] },
       resources: closed({ requests: open, limits: open, claims: { type: 'array' } }),
     },
   }

@@ -110,6 +110,12 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
     // Helm would turn it into 7.
     ["'/settings/KAFKA_SASL_USERNAME': got number, want string", 'settings: { KAFKA_SASL_USERNAME: 007 }'],
     ["'/settings/PLANTS_TABLE': got number, want boolean or string", kafka({ PLANTS_TABLE: 7 })],
+    ["'/extraEnv/0/value': got number, want string", { ...MINIMAL, extraEnv: [{ name: 'DEBUG', value: 1 }] }],
+    ['projector needs settings with KAFKA_SASL_USERNAME', kafka({ ...scram, KAFKA_SASL_USERNAME: '' })],
+    // Helm takes a name without a value for none, not for the defaults: there would be no policies.
+    ["at '': missing property 'networkPolicy'", { ...MINIMAL, networkPolicy: null }],
+    ["at '/projector': missing property 'extraEnv'", { ...MINIMAL, projector: { extraEnv: null } }],
+    ["at '/networkPolicy': missing property 'egress'", { ...MINIMAL, networkPolicy: { egress: null } }],
   ])('%s', async (message, values) => {
     const { code, stderr } = await template(helm, values)
     expect(code).toBe(1)

@@ -1,10 +1,10 @@
 {{- /*
-The settings of one program, as a map of names to texts. YAML reads `on` as true, and Helm a large number as a float.
-Arguments: root, program.
+The settings of one program, as a map of names to texts; an empty one counts as unset. YAML reads `on` as true, and
+Helm a large number as a float. Arguments: root, program.
 */ -}}
 {{- define "plant-store.settings" -}}
 {{- $values := .root.Values }}
-{{- $given := mergeOverwrite (include "plant-store.strimzi" . | fromYaml).settings (deepCopy $values.settings) (index $values .program "settings") }}
+{{- $given := mergeOverwrite (include "plant-store.strimzi" . | fromYaml).settings (deepCopy ($values.settings | default dict)) (index $values .program "settings") }}
 {{- $settings := dict }}
 {{- range $name, $value := $given }}
 {{- if kindIs "bool" $value }}
@@ -12,7 +12,7 @@ Arguments: root, program.
 {{- else if and (kindIs "float64" $value) (eq (floor $value) $value) }}
 {{- $value = int64 $value }}
 {{- end }}
-{{- $_ := set $settings $name (toString $value) }}
+{{- with toString $value }}{{ $_ := set $settings $name . }}{{ end }}
 {{- end }}
 {{- $settings | toYaml }}
 {{- end }}

@@ -4,7 +4,7 @@ import { createPlant, errorOf, idsFrom, onConnections, readPlant } from './suppo
 import { appendUndecodable, keepCompression } from './support/compressed-records.ts'
 import { eventually } from './support/eventually.ts'
 import { createPlantStore } from './support/plant-store.ts'
-import { untilNotice, untilNotReady, untilReady } from './support/readiness.ts'
+import { untilNotices, untilNotReady, untilReady } from './support/readiness.ts'
 
 const OUTCOME_UNKNOWN = 50302
 
@@ -17,10 +17,10 @@ it('a batch that cannot be decoded stops only its partition, and each program na
   await onConnections(4, idsFrom(0, 30), (id) => createPlant(api.url, id, `plant ${id}`))
   await appendUndecodable(store.topic, damaged)
   const reason = /^partition 2 cannot be read from offset \d+ on: .* Make another replica the leader, or restore/
-  await Promise.all([untilNotice(api, reason), untilNotReady(projector, reason)])
+  await Promise.all([untilNotices(api, reason), untilNotReady(projector, reason)])
   await untilReady(api)
   const second = await store.startApi()
-  await untilNotice(second, reason)
+  await untilNotices(second, reason)
   const created = await onConnections(4, idsFrom(1_000, 30), (id) => createPlant(second.url, id, `plant ${id}`))
   for (const { id, response } of created) {
     if (partitionOfId(id) === damaged) expect(errorOf(response)).toBe(OUTCOME_UNKNOWN)

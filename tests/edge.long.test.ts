@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
@@ -11,12 +11,13 @@ import { eventually } from './support/eventually.ts'
 import { listen } from './support/listen.ts'
 import { type RunningApi, startApiAlone, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
+import { untilNotices } from './support/readiness.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
 const isPossible = hasBrowser('A page of another origin')
 
-it('a new certificate is taken without a restart, and who does not speak TLS gets no response', async () => {
+it('a new certificate is taken without a restart, an unusable one is a notice, and who does not speak TLS gets no response', async () => {
   const [authority, folder] = [createTrustedAuthority(), temporaryFolder()]
   const used = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') }
   const use = (name: string) => {
@@ -26,7 +27,8 @@ it('a new certificate is taken without a restart, and who does not speak TLS get
   }
   use('first')
   const tls = { HTTP_TLS_CERT_FILE: used.cert, HTTP_TLS_KEY_FILE: used.key }
-  const { api } = await startApiAlone({ api: { ...tls, HEADERS_TIMEOUT_MS: '1000', CONNECTIONS_MAX: '1' } })
+  const jwt = { JWT_ISSUER: 'issuer', JWT_AUDIENCE: 'plants', JWT_JWKS_URL: 'http://127.0.0.1:1/keys' }
+  const { api } = await startApiAlone({ api: { ...tls, ...jwt, HEADERS_TIMEOUT_MS: '1000', CONNECTIONS_MAX: '1' } })
   expect(await certificateOf(api)).toBe('first')
   use('second')
   await eventually(async () => expect(await certificateOf(api)).toBe('second'))
@@ -41,6 +43,10 @@ it('a new certificate is taken without a restart, and who does not speak TLS get
   expect([plain.received(), silent.received()]).toEqual(['', ''])
   // Both are gone: there is room for one connection.
   await eventually(async () => expect((await readPlant(api.url, 1n))?.status).toBe(404))
+
+  writeFileSync(used.cert, 'x')
+  const unusable = /^HTTP_TLS_CERT_FILE names .*; the previous certificate stays in use/
+  await untilNotices(api, /^cannot fetch the JWT keys from JWT_JWKS_URL: no connection$/, unusable)
 })
 
 it.runIf(isPossible)(

@@ -9,7 +9,7 @@ import { eventually } from './support/eventually.ts'
 import { openTransactional } from './support/other-producers.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore, startPlantStore } from './support/plant-store.ts'
-import { untilNotice, untilReady } from './support/readiness.ts'
+import { untilNotices, untilReady } from './support/readiness.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { setTopicConfig } from './support/topic.ts'
 import { expectTruth } from './support/truth.ts'
@@ -39,7 +39,7 @@ it('kill -9 of the broker, and one that does not respond for 10 s, which is name
   await kafka.crashAndStartAgain()
   await load.untilMore(1_000)
   await kafka.pause()
-  await untilNotice(
+  await untilNotices(
     api,
     /^partitions? [\d, -]+: no append acknowledged for 10 s: (no response|Kafka cannot be reached)/,
   )

@@ -22,10 +22,10 @@ export function untilNotReady(service: RunningService, reason: RegExp): Promise<
   })
 }
 
-/** Waits until a service has this notice. */
-export async function untilNotice(service: RunningService, notice: RegExp): Promise<void> {
+/** Waits until a service has these notices. */
+export async function untilNotices(service: RunningService, ...notices: RegExp[]): Promise<void> {
   await eventually(async () => {
-    expect((await stateOf(service)).notices).toEqual([expect.stringMatching(notice)])
+    expect((await stateOf(service)).notices).toEqual(notices.map((notice) => expect.stringMatching(notice)))
   })
 }
 

@@ -70,7 +70,13 @@ async function start(context: ServiceContext): Promise<void> {
     passed: () => new Map(allPartitions(partitions).map((partition) => [partition, claimIndex.passed(partition)])),
     updateEnds: tail.updateEnds,
     problems: () => [...readModel.problems(), ...claimIndex.problems()],
-    notices: () => [...claimIndex.notices(), ...lanes.problems(), ...appender.throttling()],
+    notices: () => [
+      ...claimIndex.notices(),
+      ...lanes.problems(),
+      ...appender.throttling(),
+      ...authentication.problems(),
+      ...(certificate?.problems() ?? []),
+    ],
   })
   const shutdown = { at: Number.POSITIVE_INFINITY }
   const readOptions = { time: systemTime, deadlineMs: settings.READ_DEADLINE_MS, shutdown }

@@ -76,13 +76,16 @@ function readAgain<T>({ what, read, withinMs }: Required<Source<T>>, first: T) {
     /** When it was read last, in seconds since 1970. */
     readAt: () => readAtMs / 1_000,
 
+    /** Why the last read failed; empty when it succeeded. */
+    problems: (): string[] => (lastReason === '' ? [] : [lastReason]),
+
     /** Reads again. Unread or invalid, the previous content stays, and `report` receives the reason once. */
     async renew(report: (reason: string) => void): Promise<T> {
       try {
         await inTime(readOnce(), what, withinMs)
       } catch (error) {
-        const reason = messageOf(error)
-        if (reason !== lastReason) report(`${reason}; the previous ${what} stays in use until this is corrected`)
+        const reason = `${messageOf(error)}; the previous ${what} stays in use until this is corrected`
+        if (reason !== lastReason) report(reason)
         lastReason = reason
       }
       return current

@@ -18,8 +18,10 @@ it('files whose read hangs leave the previous content, and only one read waits f
   onTestFinished(reloaded.close)
   await eventually(() => expect(errors).toEqual([expect.stringMatching(/^the file could not be read within 20 ms/)]))
   expect([reloaded.current(), reads, errors.length]).toEqual(['first', 2, 1])
+  expect(reloaded.problems()).toEqual(errors)
   hung.resolve('second')
   await eventually(() => expect(reloaded.current()).toBe('second'))
+  expect(reloaded.problems()).toEqual([])
 })
 
 it('files that a connection needs are those of before while their read hangs, and then the new ones', async () => {

@@ -46,7 +46,7 @@ function accept(url: string, limits: Partial<KeySetLimits> = AT_EACH_TOKEN) {
       (access) => access?.caller ?? 'unknown',
       ({ failure }: { failure?: string }) => failure ?? 'an unexpected error',
     )
-  return { strategy, callerOf, logged, rejections, close: keys.close }
+  return { strategy, callerOf, logged, rejections, problems: keys.problems, close: keys.close }
 }
 
 describe('a JWT', () => {
@@ -198,11 +198,12 @@ const OUTAGES: [string, Outage, RegExp][] = [
 
 it.each(OUTAGES)('an issuer that %s makes no token invalid, and is logged once', async (_what, outage, reason) => {
   const limits = { ...AT_EACH_TOKEN, timeoutMs: reason.source.includes('timed out') ? 1_000 : 10_000 }
-  const { issuer, callerOf, sign, publish, logged } = await openIssuer(limits)
+  const { issuer, callerOf, sign, publish, logged, problems } = await openIssuer(limits)
   expect(await callerOf(await sign())).toBe(ANN)
   issuer.respond = outage
   for (const kid of ['two', 'three', 'four']) expect(await callerOf(await sign({}, kid))).toBe('tokensUncheckable')
   expect(logged).toEqual([expect.stringMatching(reason)])
+  expect(problems()).toEqual(logged)
   // Known keys are in use.
   expect(await callerOf(await sign())).toBe(ANN)
   expect(await callerOf(await sign({ aud: 'others' }))).toBe('invalidToken')
@@ -210,6 +211,7 @@ it.each(OUTAGES)('an issuer that %s makes no token invalid, and is logged once',
   issuer.respond = issuer.respondWithKeys
   expect(await callerOf(await sign({}, 'two'))).toBe(ANN)
   expect(logged).toEqual([expect.anything(), 'fetching the JWT keys works again'])
+  expect(problems()).toEqual([])
 })
 
 describe('an outage', () => {

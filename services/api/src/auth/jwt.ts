@@ -91,8 +91,8 @@ export function jwtIssuerOf(settings: Partial<ApiSettings>): JwtIssuer | undefin
 }
 
 export function openJwts({ url, ...accepted }: JwtIssuer, log: Log) {
-  const { keyOf, close } = openKeySet(url, log)
-  return { strategy: jwts({ ...accepted, keyOf, now: Date.now, log }), close }
+  const { keyOf, ...keys } = openKeySet(url, log)
+  return { ...keys, strategy: jwts({ ...accepted, keyOf, now: Date.now, log }) }
 }
 
 function accessOf(payload: JWTPayload, issuer: string): Access {

@@ -39,7 +39,8 @@ export async function openOpaqueTokens(
   }
   if (text !== undefined) {
     const entries = parseTokenEntries(text, 'PLANT_STORE_TOKEN_DIGESTS')
-    return { strategy: opaqueTokens(() => entries, Date.now), readAt: () => undefined, async close() {} }
+    const strategy = opaqueTokens(() => entries, Date.now)
+    return { strategy, readAt: () => undefined, problems: (): string[] => [], async close() {} }
   }
   if (file === undefined) return undefined
   const tokens = await openTokenFile(file, log)

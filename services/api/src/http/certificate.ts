@@ -21,7 +21,7 @@ export async function openCertificate(
   if (HTTP_TLS_CERT_FILE === undefined && HTTP_TLS_KEY_FILE === undefined) return undefined
 
   let server: TlsServer | undefined
-  const { current, close } = await openReloaded({
+  const { current, problems, close } = await openReloaded({
     what: 'certificate',
     read: () => withFiles(settings, 'HTTP_TLS', (read) => readTlsFiles(settings, 'HTTP_TLS', read)),
     use(files) {
@@ -34,6 +34,7 @@ export async function openCertificate(
   const expiry = () => new X509Certificate(current().cert ?? '').validToDate
   return {
     current,
+    problems,
     /** When it expires, in seconds since 1970. */
     expiresAt: (): number => expiry().getTime() / 1_000,
     /** Gives this server the current certificate, and each later one. Its open connections stay. */

@@ -131,7 +131,11 @@ export function addApiMetrics(metrics: Metrics) {
         if (code !== 'ECONNRESET') unreadable.inc()
       })
       gauge('http_connections', 'Open connections.', admission.connections)
-      gauge('http_connections_max', 'Most open connections, CONNECTIONS_MAX.', () => settings.CONNECTIONS_MAX)
+      gauge(
+        'http_connections_max',
+        'Most open connections, CONNECTIONS_MAX, or less by the file descriptors.',
+        () => admission.connectionsMax,
+      )
       gauge(
         'http_certificate_expiry_timestamp_seconds',
         'When the certificate of the HTTP API expires, in seconds since 1970.',

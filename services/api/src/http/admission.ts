@@ -34,7 +34,8 @@ export function createAdmission(
   let inFlight = 0
   let phase: 'open' | 'draining' | 'closing' = 'open'
 
-  app.server.maxConnections = Math.min(2 * maxConnections, connectionsPermitted(maxConnections, log))
+  const permitted = connectionsPermitted(maxConnections, log)
+  app.server.maxConnections = Math.min(2 * maxConnections, permitted)
   // With TLS this is the socket below it: a connection counts from its start.
   app.server.on('connection', (socket: Socket) => {
     connections.add(socket)
@@ -77,6 +78,7 @@ export function createAdmission(
   return {
     inFlight: (): number => inFlight,
     connections: (): number => connections.size,
+    connectionsMax: Math.min(maxConnections, permitted),
     counted,
 
     /** Counts the requests of all routes that are added to `scope` from now on. */

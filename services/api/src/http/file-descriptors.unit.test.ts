@@ -1,5 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { expect, it } from 'vitest'
+import { readSettings } from '@plant-store/shared/runtime/settings.ts'
+import fastify from 'fastify'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { quietLog } from '../../../../tests/support/quiet-log.ts'
+import { ApiSettings } from '../settings.ts'
+import { createAdmission } from './admission.ts'
 
 const PROCESS = `
   import { connectionsPermitted } from '${new URL('file-descriptors.ts', import.meta.url).href}'
@@ -28,4 +33,16 @@ it('when these are fewer than CONNECTIONS_MAX, the log says what to change', () 
         'raise the limit of open files (ulimit -n) to 1001, or lower CONNECTIONS_MAX',
     ],
   })
+})
+
+it('the limit of connections is never more than is permitted', () => {
+  const report = { ...process.report.getReport(), userLimits: { open_files: { soft: 1_000 } } }
+  const reported = vi.spyOn(process.report, 'getReport').mockReturnValue(report)
+  onTestFinished(() => reported.mockRestore())
+  const limitWith = (CONNECTIONS_MAX: string) => {
+    const stores = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
+    const settings = readSettings(ApiSettings, { ...stores, CONNECTIONS_MAX })
+    return createAdmission(fastify(), () => undefined, settings, quietLog).connectionsMax
+  }
+  expect([limitWith('500'), limitWith('745')]).toEqual([500, 744])
 })

@@ -18,9 +18,8 @@ const connected = ({ kafkaBrokers, topic, partitions }: Reading) => ({
 })
 
 const following = (reading: Reading) => ({
-  ...connected(reading),
-  ...{ fetchLimits: reading.fetchLimits, time: systemTime, read: recordReader(reading.partitions) },
-  groupId: () => `bench-${randomUUID()}`,
+  ...{ ...connected(reading), fetchLimits: reading.fetchLimits, time: systemTime },
+  ...{ read: recordReader(reading.partitions), groupId: () => `bench-${randomUUID()}` },
 })
 
 async function openReadModel({ redisUrl, topic, partitions }: Reading) {

@@ -1,5 +1,3 @@
-import type { FetchLimits } from '@plant-store/shared/event-log/follow.ts'
-
 /** The topic that a reader reads, and the read model that it fills. `fetchLimits` are the same for all readers. */
 export type Reading = {
   kafkaBrokers: string
@@ -7,7 +5,7 @@ export type Reading = {
   topic: string
   partitions: number
   events: number
-  fetchLimits: FetchLimits
+  fetchLimits: Record<string, number>
 }
 
 /** Calls `onStart` when it has its partitions, and `count` for the records that it has processed. */

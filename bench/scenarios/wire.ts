@@ -9,17 +9,15 @@ import { inRounds } from '../rounds.ts'
 import type { Scenario } from '../scenario.ts'
 
 /** The modules of kafkajs that encode a produce request and decode a fetch response. */
-const kafkajsOf = (load: typeof kafkajsModule, correct: (produce: Produce) => Produce) => ({
-  produce: correct(load('src/protocol/requests/produce/index.js')).protocol({ version: PRODUCE_VERSION }),
+const kafkajsOf = (load: typeof kafkajsModule, correct: typeof produceByTopicId = (published) => published) => ({
+  produce: correct(load('src/protocol/requests/produce/index.js')).protocol({ version: 7 }),
   decodeFetched: load('src/protocol/requests/fetch/v4/decodeMessages.js') as (response: object) => Promise<object>,
   Decoder: load('src/protocol/decoder.js') as new (bytes: Buffer) => object,
 })
-type Produce = Parameters<typeof produceByTopicId>[0]
 type Kafkajs = ReturnType<typeof kafkajsOf>
-const PRODUCE_VERSION = 7
 /** Both read and write the same bytes; a test of the encoder verifies that. */
 const here = kafkajsOf(kafkajsModule, produceByTopicId)
-const itself = kafkajsOf(createPrivateKafkajs().load, (produce) => produce)
+const itself = kafkajsOf(createPrivateKafkajs().load)
 
 type Message = Pick<NewRecord, 'key' | 'value' | 'headers'>
 

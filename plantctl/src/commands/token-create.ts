@@ -84,7 +84,7 @@ export function expiryOf(text: string, now: number): number {
     throw new UsageError(`--expires ${text}: expected 90d, 12h, 30m or an instant such as ${INSTANT_EXAMPLE}`)
   }
   if (expiresAt <= now) throw new UsageError(`--expires ${text} is in the past: the time is now ${formatInstant(now)}`)
-  // What rounding adds does not count.
+  // The time that rounding adds does not count.
   if ((lifetimeMs ?? expiresAt - now) > LIFETIME_MAX_MS)
     throw new UsageError(`--expires ${text}: expected ten years at most`)
   return expiresAt

@@ -232,7 +232,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     })
     consumer.on(REBALANCING, () => options.onRejoin?.())
     let otherUse: string | undefined
-    // Its leader assigns partitions of its own topic to all members, which read only theirs.
+    // The group's leader assigns partitions of its topic to all members.
     consumer.on(RECEIVED_UNSUBSCRIBED_TOPICS, ({ payload }) => {
       otherUse = `the consumer group also reads topic ${payload.topicsNotSubscribed.join(', ')}: name another group`
     })

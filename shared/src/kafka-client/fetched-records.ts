@@ -128,7 +128,7 @@ async function decodeBatch(batch: Buffer): Promise<DecodedRecord[]> {
   return readRecords(batch, bytes, count)
 }
 
-/** What a record needs of its batch later. */
+/** The parts of a batch that its records need later. */
 function contextOf(batch: Buffer, records: Buffer) {
   const attributes = batch.readInt16BE(ATTRIBUTES_AT)
   return {

@@ -76,7 +76,7 @@ function readAgain<T>({ what, read, withinMs }: Required<Source<T>>, first: T) {
     /** When it was read last, in seconds since 1970. */
     readAt: () => readAtMs / 1_000,
 
-    /** Why the last read failed; empty when it succeeded. */
+    /** The reason of the last read's failure; empty when it succeeded. */
     problems: (): string[] => (lastReason === '' ? [] : [lastReason]),
 
     /** Reads again. Unread or invalid, the previous content stays, and `report` receives the reason once. */

@@ -10,7 +10,7 @@ const consumer = await consumePlants({
   topic,
   groupId: `${topic}-elsewhere`,
   firstClaims: inFile('first-claims.db'),
-  // As one passes on options of its own.
+  // As a caller passes on options that it may lack.
   ...{ signal: undefined, from: undefined, log: undefined, onDeadLetter: undefined },
   async onPlantsCreated(events, { signal }) {
     signal.throwIfAborted()

@@ -67,7 +67,7 @@ export function openKeySet(url: string, log: Log, limits?: Partial<KeySetLimits>
   return {
     /** The key that a token names. Throws KeysUnavailable, or an error of jose for an unknown key. */
     keyOf: keys as JWTVerifyGetKey,
-    /** Why the last fetch failed; empty when it succeeded. */
+    /** The reason of the last fetch's failure; empty when it succeeded. */
     problems: (): string[] => (lastError === '' ? [] : [lastError]),
     async close() {
       closing.abort()

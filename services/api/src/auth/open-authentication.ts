@@ -23,7 +23,7 @@ export async function openAuthentication(settings: Partial<ApiSettings>, log: Lo
     strategy: firstOf(authenticators.map(({ strategy }) => strategy)),
     /** When the token file was read last, in seconds since 1970; undefined without a file. */
     tokensReadAt: (): number | undefined => tokens?.readAt(),
-    /** Why entries or keys are those of before, for an operator. */
+    /** The reasons for which entries or keys are not renewed, for an operator. */
     problems: (): string[] => authenticators.flatMap(({ problems }) => problems()),
     async close(): Promise<void> {
       await Promise.all(authenticators.map((authenticator) => authenticator.close()))

@@ -206,7 +206,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     onHalt,
   })
 
-  /** One that cannot be read is a problem only of its own creates and reads. */
+  /** A partition that cannot be read is a problem of its creates and reads alone. */
   const isAnyRead = () => unread.length < windows.length
 
   return {

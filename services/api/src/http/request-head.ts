@@ -42,7 +42,7 @@ export function headErrorOf({ httpVersion, headers, rawHeaders }: IncomingMessag
   return repeated && `the ${repeated} header occurs more than once`
 }
 
-/** True for another expectation than `100-continue`. HTTP/1.0 has none (RFC 9110 10.1.1). */
+/** True for another expectation than `100-continue`. HTTP/1.0 has no expectations (RFC 9110 10.1.1). */
 export function expectsOther({ httpVersion, headers: { expect } }: IncomingMessage): boolean {
   return expect !== undefined && httpVersion !== '1.0' && expect.toLowerCase() !== '100-continue'
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { trace } from '@opentelemetry/api'
 import { startNodeSdk } from '@opentelemetry/sdk-node'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { createPlant } from './support/client.ts'
+import { createPlant, send } from './support/client.ts'
 import { consumeInto } from './support/consumed-plants.ts'
 import { eventually } from './support/eventually.ts'
 import { createPlantStore, startApiAlone } from './support/plant-store.ts'
@@ -41,9 +41,11 @@ it('a create is one trace through api, Kafka, projector and consumer, with its e
   })
 
   expect((await createPlant(api.url, 7n, NAME, SAMPLED)).response?.status).toBe(200)
-  await eventually(() => expect(collector.spans).toHaveLength(8))
+  expect((await send(`${api.url}/%zz?x`, { headers: SAMPLED }))?.status).toBe(404)
+  await eventually(() => expect(collector.spans).toHaveLength(9))
   const { topic } = store
   expect(treeOf(collector.spans, CLIENT_SPAN)).toEqual([
+    'GET (plant-store-api, SERVER)',
     'POST /plants (plant-store-api, SERVER)',
     `  create ${topic} (plant-store-api, PRODUCER)`,
     '    look up plants (plant-store-api, INTERNAL)',
@@ -60,12 +62,14 @@ it('a create is one trace through api, Kafka, projector and consumer, with its e
   expect(new Set(sent.map(({ schemaUrl }) => schemaUrl))).toEqual(new Set([`${SCHEMAS}/${conventions.version}`]))
   const names = sent.flatMap(({ attributes }) => attributes.map(({ key }) => key))
   expect(names).toEqual(expect.arrayContaining(['http.route', 'messaging.system.name', 'kafka.message.key']))
-  expect(names.filter((name) => !conventions.attributes.has(name))).toEqual([])
+  expect(names.filter((name) => !conventions.attributes.has(name))).toEqual(['plant_store.error.number'])
 
   const created = collector.spans.find(({ name }) => name === `create ${topic}`)
   const [record] = await readRawRecords(store)
   expect(String(record?.headers?.traceparent)).toBe(`00-${TRACE}-${created?.spanId}-01`)
   const server = collector.spans.find(({ name }) => name === 'POST /plants')
+  const undecodable = collector.spans.find(({ name }) => name === 'GET')
+  expect(undecodable?.attributes).toContainEqual({ key: 'url.path', value: { stringValue: '/%zz' } })
   const metrics = await (await fetch(`${api.opsUrl}/metrics`)).text()
   expect(metrics).toMatch(
     new RegExp(`duration_seconds_bucket{.*route="/plants".*} 1 # {trace_id="${TRACE}",span_id="${server?.spanId}"}`),
@@ -82,8 +86,8 @@ it('a create is one trace through api, Kafka, projector and consumer, with its e
   expect(itsMetrics).toMatch(/duration_seconds_count{.*route="\/plants".*} 1\n/)
   // It exports its spans at its end.
   expect(await unsampled.stop({ graceMs: WAIT_MS })).toMatchObject({ code: 0 })
-  await eventually(() => expect(collector.spans).toHaveLength(11))
-  const later = collector.spans.slice(8).map(({ name }) => name)
+  await eventually(() => expect(collector.spans).toHaveLength(12))
+  const later = collector.spans.slice(9).map(({ name }) => name)
   expect(later.sort()).toEqual([`process ${topic}`, `process ${topic}`, 'put into the catalogue'])
 })
 

@@ -64,6 +64,11 @@ export function repeatedHeader(
   return undefined
 }
 
+/** The path and query of a request target that is a whole URL, as one sent to a proxy (RFC 9112 3.2.2). */
+export function originForm(target: string): string {
+  return /^https?:\/\//i.test(target) ? target.replace(/^https?:\/\/[^/?]*\/?/i, '/') : target
+}
+
 /** The router matches `/plants/` as a plant with an empty id. */
 export function hasEmptyId(params: unknown): boolean {
   return (params as { id?: string }).id === ''

@@ -2,6 +2,7 @@ import { propagation, ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/a
 import { endSpan, tracer } from '@plant-store/shared/tracing/spans.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ERRORS } from './errors.ts'
+import { originForm } from './request-head.ts'
 import { clientAddressOf } from './trusted-proxies.ts'
 
 declare module 'fastify' {
@@ -23,7 +24,7 @@ export function traceRequests(app: FastifyInstance): void {
 }
 
 function startSpan(request: FastifyRequest): Span {
-  const { method, url, headers, protocol, raw, routeOptions } = request
+  const { method, originalUrl, headers, protocol, raw, routeOptions } = request
   const route = routeOptions.url
   const client = clientAddressOf(request)
   return tracer.startSpan(
@@ -33,7 +34,7 @@ function startSpan(request: FastifyRequest): Span {
       attributes: {
         'http.request.method': method,
         'url.scheme': protocol,
-        'url.path': url.split('?')[0],
+        'url.path': originForm(originalUrl).split('?')[0],
         'network.protocol.version': raw.httpVersion,
         ...(client !== undefined && { 'client.address': client }),
         ...(route !== undefined && { 'http.route': route }),

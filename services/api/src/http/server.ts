@@ -9,7 +9,7 @@ import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import fastify, { type FastifyBaseLogger, type FastifyHttpOptions, LogController } from 'fastify'
 import { type ApiSettings, type HttpSettings, listed } from '../settings.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
-import { MAX_TOKEN_CHARACTERS, REQUEST_ID_HEADER, requestIdOf } from './request-head.ts'
+import { MAX_TOKEN_CHARACTERS, originForm, REQUEST_ID_HEADER, requestIdOf } from './request-head.ts'
 
 /** Bytes of the request line and the headers, or more if a token and the partitions need it. */
 const MAX_HEADER_BYTES = 16_384
@@ -81,11 +81,6 @@ export async function listenAt(
   } catch (error) {
     throw listenErrorOf(error, port, host, 'PORT')
   }
-}
-
-/** The path and query of a request target that is a whole URL, as one sent to a proxy (RFC 9112 3.2.2). */
-function originForm(target: string): string {
-  return /^https?:\/\//i.test(target) ? target.replace(/^https?:\/\/[^/?]*\/?/i, '/') : target
 }
 
 /** A target that no route has for one that cannot be decoded, to which Fastify would respond without any hook. */

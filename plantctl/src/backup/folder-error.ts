@@ -27,5 +27,8 @@ export async function makeFolder(folder: string): Promise<void> {
   )
   if (!isMissing) return
   await makeFolder(dirname(folder))
-  await mkdir(folder, 0o700)
+  await mkdir(folder, 0o700).catch((error: NodeJS.ErrnoException) => {
+    // As `.` and `..` in a path do by now, or what another process has created.
+    if (error.code !== 'EEXIST') throw error
+  })
 }

@@ -1,5 +1,6 @@
+import { TOPIC_NAME } from '@plant-store/shared/event-log/log-identity.ts'
 import { PROGRAMS, type Program, type Right, rightsOf } from '@plant-store/shared/event-log/rights.ts'
-import { TOPIC_NAME, tableOf } from '@plant-store/shared/stores/store-settings.ts'
+import { tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions, TEXT } from '../options.ts'
 

@@ -1,5 +1,6 @@
 import type { Security } from '../event-log/connection.ts'
 import { isServiceGroup } from '../event-log/groups.ts'
+import { TOPIC_NAME } from '../event-log/log-identity.ts'
 import { HOST_PORT } from '../runtime/host-port.ts'
 import type { Log } from '../runtime/log.ts'
 import { CONNECT_WITHIN_MS } from './connect-kafka.ts'
@@ -130,7 +131,7 @@ const isText = (pattern: RegExp) => (value: unknown) => typeof value === 'string
 const isBroker = isText(new RegExp(HOST_PORT))
 
 const aName: Option = { expected: 'a name of 1 to 249 characters', accepts: isText(/^.{1,249}$/su) }
-const aTopic: Option = { expected: 'a Kafka topic name', accepts: isText(/^[a-zA-Z0-9._-]{1,249}$/) }
+const aTopic: Option = { expected: 'a Kafka topic name', accepts: isText(TOPIC_NAME) }
 const aFunction: Option = { expected: 'a function', accepts: (value) => typeof value === 'function' }
 const anObject: Option = { expected: 'an object', accepts: isObject }
 

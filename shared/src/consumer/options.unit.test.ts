@@ -28,6 +28,7 @@ describe('the options of a consumer', () => {
     ["brokers must be a list of brokers, each 'host:port'", { brokers: ['kafka:90922'] }],
     ['groupId must be a name of 1 to 249 characters', { groupId: '' }],
     ['topic must be a Kafka topic name', { topic: 'no topic' }],
+    ['topic must be a Kafka topic name', { topic: '..' }],
     ['onPlantCreated must be a function', { onPlantCreated: 'print' }],
     ['set exactly one of onPlantCreated and onPlantsCreated', { onPlantsCreated() {} }],
     ['set exactly one of onPlantCreated and onPlantsCreated', { onPlantCreated: undefined }],

@@ -8,6 +8,9 @@ import { PreconditionError } from '../runtime/failures.ts'
 
 export type { TopicId }
 
+/** Without a lookahead, which Helm does not know: Kafka refuses . and .. alone. */
+export const TOPIC_NAME = /^([\w-][\w.-]?|\.[\w-]|[\w.-]{3,249})$/
+
 /** The id of the topic, and the next offset of each partition: unknown if not reported, or without a leader. */
 export type KnownEnds = {
   topicId: TopicId | undefined

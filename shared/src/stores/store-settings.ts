@@ -1,5 +1,6 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { KAFKA_SETTINGS } from '../event-log/kafka-settings.ts'
+import { TOPIC_NAME } from '../event-log/log-identity.ts'
 import { DEFAULT_SOURCE } from '../plant/plant-created.ts'
 import { REDIS_SETTINGS } from '../read-model/redis-settings.ts'
 import { PreconditionError } from '../runtime/failures.ts'
@@ -8,8 +9,6 @@ import { TRACING_SETTINGS } from '../tracing/tracing-settings.ts'
 
 /** A URI or an absolute path (RFC 3986), to which a path segment can be appended. */
 const SOURCE = /^([a-z][a-z0-9+.-]*:|\/)[\w.~:/-]*[\w.~-]$/
-/** Without a lookahead, which Helm does not know: Kafka refuses . and .. alone. */
-export const TOPIC_NAME = /^([\w-][\w.-]?|\.[\w-]|[\w.-]{3,249})$/
 
 /** The settings that name a store: its log in Kafka and its read model in Redis. */
 export const STORE_SETTINGS = {

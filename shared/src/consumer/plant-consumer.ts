@@ -165,7 +165,11 @@ export function createPlantConsumer(
       waits.passed(partition, (next - 1) as Offset)
   }
 
-  const repeatOptions = { time, log, reasonOf, onHalt: (error: Error) => void end(error) }
+  const repeatOptions = {
+    ...{ time, log },
+    reasonOf: (error: unknown) => reasonOf(error, { topic, groupId }),
+    onHalt: (error: Error) => void end(error),
+  }
   const repeated = [
     repeat({ ...repeatOptions, everyMs: options.commitEveryMs, task: commit, what: 'committing' }),
     repeat({ ...repeatOptions, everyMs: WATCH_EVERY_MS, task: follower.ends, what: 'checking the log' }),

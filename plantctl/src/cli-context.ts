@@ -100,7 +100,8 @@ function write(stream: NodeJS.WriteStream, text: string, signal: AbortSignal): P
   return abortable(promise, signal)
 }
 
-function outputError({ code, errno = 0 }: NodeJS.ErrnoException): OutputError {
+function outputError({ code, errno }: NodeJS.ErrnoException): OutputError {
   if (code === 'EPIPE') return new ClosedPipe()
-  return new OutputError(`stdout cannot be written: ${getSystemErrorMessage(errno)}. Correct it and run this again`)
+  const reason = errno === undefined ? 'it is closed' : getSystemErrorMessage(errno)
+  return new OutputError(`stdout cannot be written: ${reason}. Correct it and run this again`)
 }

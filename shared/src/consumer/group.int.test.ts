@@ -118,7 +118,7 @@ it('a member that is assigned partitions of another topic says that the group is
   const first = await consumeInto(log.topic, { groupId })
   await eventually(() => expect(first.positions().size).toBe(PARTITIONS))
   const second = await consumeInto(other.topic, { groupId })
-  const problem = `kafka: the consumer group also reads topic ${log.topic}: name another group`
+  const problem = `kafka: the consumer group also reads topic ${log.topic}: name another group, or end the program`
   await eventually(() => expect(second.problems()).toEqual([problem]))
   await first.stop()
   await eventually(() => expect([second.positions().size, second.problems()]).toEqual([PARTITIONS, []]))

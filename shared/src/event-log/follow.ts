@@ -234,7 +234,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     let otherUse: string | undefined
     // The group's leader assigns partitions of its topic to all members.
     consumer.on(RECEIVED_UNSUBSCRIBED_TOPICS, ({ payload }) => {
-      otherUse = `the consumer group also reads topic ${payload.topicsNotSubscribed.join(', ')}: name another group`
+      otherUse = `the consumer group also reads topic ${payload.topicsNotSubscribed.join(', ')}: name another group, or end the program`
     })
     consumer.on(GROUP_JOIN, ({ payload }) => {
       failure = otherUse

@@ -54,7 +54,9 @@ export function tableOf({
   if (table !== 'on') return table === 'off' ? undefined : table
   const name = `${topic}.table`
   if (TOPIC_NAME.test(name)) return name
-  throw new PreconditionError(`PLANTS_TABLE=on makes a name of ${name.length} characters: set it to a Kafka topic name`)
+  throw new PreconditionError(
+    `PLANTS_TABLE=on makes a name of ${name.length} characters: set it to a name of at most 249`,
+  )
 }
 
 export type StoreSettings = Static<TObject<typeof STORE_SETTINGS>>

@@ -85,9 +85,9 @@ describe.each([
   }
 
   /** The same, but only one response is valid. */
-  async function expectOnlyError(text: string, error: number): Promise<void> {
+  async function expectOnlyError(text: string, error: number, what = ''): Promise<void> {
     const responses = await untilClosed(text)
-    expect(responses).toHaveLength(1)
+    expect(responses, what).toHaveLength(1)
     expectError(responses[0], error)
   }
 
@@ -135,15 +135,18 @@ describe.each([
   })
 
   describe('time', () => {
-    it.concurrent.each([
-      ['nothing', ''],
-      ['half a request line', 'POST /pl'],
-      ['half a head', 'POST /plants HTTP/1.1\r\nHost: x\r\n'],
-      ['half a body', `${head('POST /plants', json, 'Content-Length: 100')}{"id":`],
-      ['a body that has not started', head('POST /plants', json, 'Content-Length: 100')],
-      ['half a chunk', chunked('5\r\n{"id')],
-      ['chunks without an end', chunked(chunk('{"id":'))],
-    ])('a request that is not complete in time (%s): 408', (_what, request) => expectOnlyError(request, 40800))
+    it('a request that is not complete in time: 408', async () => {
+      const incomplete = {
+        nothing: '',
+        'half a request line': 'POST /pl',
+        'half a head': 'POST /plants HTTP/1.1\r\nHost: x\r\n',
+        'half a body': `${head('POST /plants', json, 'Content-Length: 100')}{"id":`,
+        'a body that has not started': head('POST /plants', json, 'Content-Length: 100'),
+        'half a chunk': chunked('5\r\n{"id'),
+        'chunks without an end': chunked(chunk('{"id":')),
+      }
+      await Promise.all(Object.entries(incomplete).map(([what, request]) => expectOnlyError(request, 40800, what)))
+    })
 
     it('a body that arrives byte by byte gets no more time', async () => {
       const connection = openRaw(api.url)
@@ -187,13 +190,7 @@ describe.each([
       ['null', post('null'), 40002, /JSON object.*it is null/],
       ['a list', post('[]'), 40002, /it is an array/],
       ['nothing in it', post('{}'), 40002, /name is missing; .*id is missing/],
-      [
-        'a name for a number',
-        post('{"id":1,"name":1,"tag":[]}'),
-        40002,
-        /name must be a string, but it is 1; tag .*an array/,
-      ],
-      ['a text for an id', post('{"id":"1"}'), 40002, /name is missing; id .*"1"/],
+      ['everything wrong', post('{"id":"1","name":1,"tag":[]}'), 40002, /string, but it is 1; tag .*array; id .*"1"/],
       ['a fraction for an id', post('{"id":1.5,"name":"n"}'), 40002, /id must be an integer .*it is 1\.5/],
       ['a number that would fill all memory', post('{"id":1e999999999,"name":"n"}'), 40002, /it is 1e999999999/],
       ['a long number', post(`{"id":${'9'.repeat(1_000)},"name":"n"}`), 40002, /it is 9{40}…$/],

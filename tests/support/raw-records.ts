@@ -31,7 +31,8 @@ export async function replayed<R extends LogRecord>(
   { kind, signal }: { kind?: TopicKind; signal?: AbortSignal } = {},
 ) {
   const ends = () => readEnds(kafka, topic, kind?.lost)
-  const until = (await ends()).ends
+  // A broker that is back does not lead its partitions at once.
+  const until = (await eventually(ends)).ends
   const byPartition = until.map((): R[] => [])
   const reached = until.map(() => BEFORE_LOG)
   await replay<R>({

@@ -20,8 +20,7 @@ export async function readTruth(
   store: TestTopic,
   read: FollowOptions['read'] = recordReader(store.partitions),
 ): Promise<Truth> {
-  // A broker that is back does not lead its partitions at once.
-  const { byPartition, found, reached } = await eventually(() => replayed(store, read))
+  const { byPartition, found, reached } = await replayed(store, read)
   const states = byPartition.map((records, partition) => ({
     ...fold(emptyPartition(), records),
     // Behind its last record a partition may have one that only ends a transaction.

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -117,8 +116,6 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // Tests that run concurrently within a file keep a core busy each.
-    maxConcurrency: availableParallelism(),
     sequence: { sequencer: LongestFirst },
     projects: projects.map((test) => ({ test })),
   },

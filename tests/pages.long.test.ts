@@ -5,14 +5,7 @@ import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { startOwnRedis } from './support/own-stores.ts'
-import {
-  createPlantStore,
-  openPlantStore,
-  type PlantStore,
-  type RunningApi,
-  type RunningService,
-  TOKEN,
-} from './support/plant-store.ts'
+import { createPlantStore, openPlantStore, type PlantStore, type RunningService, TOKEN } from './support/plant-store.ts'
 import { WITH_TABLE } from './support/plants-table.ts'
 import { appendTo, createTableTopic } from './support/topic.ts'
 
@@ -25,7 +18,6 @@ const STOP_GRACE_MS = 10_000
 const isPossible = hasBrowser('Each page')
 
 let store: PlantStore
-let api: RunningApi
 let projector: RunningService
 let browser: Browser
 
@@ -33,7 +25,7 @@ beforeAll(async () => {
   if (!isPossible) return
   store = await openPlantStore()
   await createTableTopic(store)
-  ;[api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
+  projector = await store.startProjector(WITH_TABLE)
   browser = await openBrowser()
   return async () => {
     await browser.close()
@@ -47,6 +39,7 @@ const untilVerdict = (page: Page, text: RegExp) => page.getByRole('status').filt
 it.runIf(isPossible)(
   'the page shows a create, a stopped projector and its return, and says when the service is away',
   async () => {
+    const api = await store.startApi()
     const page = await browser.newPage({ viewport: PHONE })
     const { requests, complaints } = watch(page)
     await page.goto(api.opsUrl)
@@ -110,7 +103,7 @@ it.runIf(isPossible)('the page shows the numbers of the read model as unknown wh
 it.runIf(isPossible)(
   'the page /docs creates and reads a plant with its exact id, and sends requests to the service only',
   async () => {
-    api = await store.startApi()
+    const api = await store.startApi()
     const page = await browser.newPage({ viewport: DESKTOP })
     const { requests, complaints } = watch(page)
     await page.goto(`${api.url}/docs`)
@@ -142,6 +135,7 @@ it.runIf(isPossible)(
 )
 
 it.runIf(isPossible)('the page /docs is as dark as the system', async () => {
+  const api = await store.startApi()
   const page = await browser.newPage({ viewport: DESKTOP, colorScheme: 'dark' })
   await page.goto(`${api.url}/docs`)
   await page.locator('.opblock').last().waitFor()

@@ -31,10 +31,8 @@ describe('a Kafka that asks who is there', () => {
   it('is consumed with Read on the topic and on the group, and nothing else', async () => {
     const topic = await openTopic(2, kafka.brokers)
     const literal = { pattern: 'literal' } as const
-    await kafka.grant(USER, [
-      { ...literal, resource: 'topic', name: topic.topic, operations: ['Read'] },
-      { ...literal, resource: 'group', name: GROUP, operations: ['Read'] },
-    ])
+    const ofGroup = { ...literal, resource: 'group', name: GROUP, operations: ['Read'] } as const
+    await kafka.grant(USER, [{ ...literal, resource: 'topic', name: topic.topic, operations: ['Read'] }, ofGroup])
     await topic.append(20)
     const given = { brokers: kafka.sasl.split(','), groupId: GROUP }
     // Each broker applies an ACL a moment later.
@@ -58,6 +56,18 @@ describe('a Kafka that asks who is there', () => {
     await expect(consumeInto(other.topic, { ...given, ...as(USER) })).rejects.toMatchObject({
       code: 'not-authorized',
     })
+
+    await kafka.withdraw(USER, ofGroup)
+    await topic.append(1)
+    const seen = new Set<string>()
+    await eventually(() => {
+      for (const problem of next.problems()) seen.add(problem)
+      expect(seen).toContain('waiting for the group to be joined')
+    })
+    // The commits are refused, and the member.
+    const refusals = [...seen].filter((problem) => problem.includes('Kafka refuses'))
+    expect(refusals).toEqual(refusals.map(() => expect.stringContaining(GROUP)))
+    expect(refusals).not.toEqual([])
   })
 
   // The library reads the settings of the first two, as of the services, whose logins logins.secured tries.

@@ -197,7 +197,7 @@ export const INJECTED_BUGS = bugsOf({
       '    {+if (isLogShared) return\n    +}awakeUntil = time.now()',
       '[-if (!isLogShared || readings % READINGS_FOR_EACH_REST === 0) rest?.wake.abort()-]',
       ' ? [-2 * READINGS_FOR_EACH_REST * READ_CHECKPOINTS_EVERY_MS-]{+Infinity+} :',
-      'isLogShared {+||+}= areRead && others > sharedLogRecordsPerS',
+      'isLogShared {+||+}= failed.size === 0 && others > sharedLogRecordsPerS',
     ],
     'the read floor does not start at the end of the log':
       'ends.map([-(end) => (end - 1) as Offset-]{+() => -1 as Offset+})',

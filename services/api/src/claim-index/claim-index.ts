@@ -64,7 +64,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   /** The read model's checkpoints at the last reading. */
   const known = [...checkpoints]
   /** The partitions where the last reading failed. */
-  let unread: number[] = []
+  let unread: ReadonlySet<number> = new Set()
   /** The checkpoint that each window was last rewound to. */
   const rewoundTo: (Offset | undefined)[] = []
   /** Until then the tail does not rest. */
@@ -154,7 +154,6 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   async function readCheckpoints(): Promise<void> {
     const failed = new Set(windows.keys())
     let applied = 0
-    let areRead = false
     try {
       await eachApart(windows.entries(), async ([p, window]) => {
         const partition = p as Partition
@@ -168,12 +167,11 @@ export function createClaimIndex(options: ClaimIndexOptions) {
         else rewoundTo[p] = undefined
         failed.delete(p)
       })
-      areRead = true
     } finally {
-      unread = [...failed]
+      unread = failed
       const now = time.now()
       const others = ((applied - ownSinceReading) * 1_000) / (now - lastReadingAt)
-      isLogShared = areRead && others > sharedLogRecordsPerS
+      isLogShared = failed.size === 0 && others > sharedLogRecordsPerS
       lastReadingAt = now
       ownSinceReading = 0
       // The tail checks now and then that it is still the same log, right after a reading of where to continue.
@@ -207,7 +205,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   })
 
   /** A partition that cannot be read is a problem of its creates and reads alone. */
-  const isAnyRead = () => unread.length < windows.length
+  const isAnyRead = () => unread.size < windows.length
 
   return {
     readFloor,
@@ -297,7 +295,9 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     /** Problems of single partitions: this instance can serve the requests of all others. */
     notices: (): string[] => [
       ...tail.undecodable().map(undecodableText),
-      ...(isAnyRead() ? checkpointReads.problems() : []).map((problem) => `${formatPartitions(unread)}: ${problem}`),
+      ...(isAnyRead() ? checkpointReads.problems() : []).map(
+        (problem) => `${formatPartitions([...unread])}: ${problem}`,
+      ),
     ],
 
     async close(): Promise<void> {

@@ -172,7 +172,9 @@ function writeHeaders(headers: Readonly<Record<string, Buffer>>): void {
 const nameBytes = new Map<string, Buffer>()
 
 function bytesOfName(name: string): Buffer {
-  const bytes = nameBytes.get(name) ?? Buffer.from(name)
+  const cached = nameBytes.get(name)
+  if (cached !== undefined) return cached
+  const bytes = Buffer.from(name)
   nameBytes.set(name, bytes)
   return bytes
 }

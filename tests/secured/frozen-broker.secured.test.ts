@@ -83,6 +83,7 @@ async function createTopicOn(assigned: readonly number[][], kind = LOG): Promise
   const replicaAssignment = assigned.map((replicas, partition) => ({ partition, replicas }))
   const configEntries = [
     { name: 'min.insync.replicas', value: '1' },
+    { name: 'unclean.leader.election.enable', value: 'true' },
     ...Object.entries(kind.required).map(([name, value]) => ({ name, value })),
   ]
   const topics = [{ topic, replicaAssignment, configEntries }]
@@ -210,6 +211,24 @@ it('reads on when the replica of its rack stops, and when it is back', async () 
   await appendTwice()
 })
 
+it('halts when another leader has other records', async () => {
+  const topic = await createTopicOn([[1, 2]])
+  const [kafka, groupId] = [clientOf(3), await groupNotAt(1)]
+  const appender = createAppender(kafka, topic)
+  onTestFinished(() => appender.close())
+  const reader = followLog({ kafka, topic, partitions: 1 }, { groupId: () => groupId })
+  await appendAndFollow(appender, P, [reader])
+  const resume = stopBroker(2)
+  // Its last fetch may have been waiting for the first of them.
+  for (let n = 0; n < 2; n++) await appendAndFollow(appender, P, [reader])
+  reader.follower.pause()
+  stopBroker(1)
+  resume()
+  for (const record of [recordOf(P), recordOf(P)]) await vi.waitFor(() => appender.append([record]), SOON)
+  reader.follower.resume()
+  await vi.waitFor(() => expect(reader.halts).toMatchObject([{ fault: 'another-log' }]), SOON)
+})
+
 it('writes and copies the partitions of the table that have a leader', async () => {
   const [kafka, partitions] = [clientOf(1), NODE_IDS.length]
   const log = { kafka, topic: await createUnreplicatedTopic(), partitions }
@@ -323,46 +342,41 @@ it('consumes the partitions that have a leader, also with a member that joins me
   await createAndConsume(1)
 })
 
-it('replays each record once when another partition gets another leader meanwhile', async () => {
-  const topic = await createUnreplicatedTopic()
+it('replays and follows in the same session when a partition gets another leader', async () => {
+  const [topic, kafka, partitions] = [await createUnreplicatedTopic(), clientOf(1), NODE_IDS.length]
   const [moved, replayed] = [0, 1] as [Partition, Partition]
   const appender = createAppender(clientOf(1), topic)
   onTestFinished(() => appender.close())
-  const largeRecord = {
-    ...newEvent(1n, 1),
-    partition: replayed,
-    value: Buffer.alloc(REPLAY_FETCHES.maxBytesPerPartition),
-  }
-  for (const record of Array(LARGE_RECORDS).fill(largeRecord)) {
+  const largeRecord = { ...recordOf(replayed), value: Buffer.alloc(REPLAY_FETCHES.maxBytesPerPartition) }
+  for (const record of [...Array(LARGE_RECORDS).fill(largeRecord), recordOf(moved)]) {
     await vi.waitFor(() => appender.append([record]), SOON)
   }
-  await vi.waitFor(() => appender.append([{ ...newEvent(1n, 1), partition: moved }]), SOON)
+  const assigned = vi.fn(() => readKnownEnds(kafka, topic))
+  const follower = followLog({ kafka, topic, partitions }, { ends: assigned })
+  await follower.untilAtEnd()
 
-  const kafka = clientOf(1)
-  let assignments = 0
+  const offsets: Offset[][] = [[], []]
   async function move(): Promise<void> {
     const topics = [{ topic, partitionAssignment: [{ partition: moved, replicas: [3] }] }]
     const operator = createKafka(cluster.brokers.split(','), 'operator', quietLog)
     await withAdmin(operator, (admin) => admin.alterPartitionReassignments({ topics }))
-    await vi.waitFor(() => expect(assignments).toBeGreaterThan(1), SOON)
+    await appendAndFollow(appender, moved, [follower])
+    await vi.waitFor(() => expect(offsets[moved]).toHaveLength(2), SOON)
   }
-  const offsets: Offset[] = []
+  const replayAssigned = vi.fn(() => readEnds(kafka, topic))
   await replay({
-    ...{ kafka, topic, partitions: NODE_IDS.length, log: quietLog, time: systemTime },
+    ...{ kafka, topic, partitions, log: quietLog, time: systemTime, ends: replayAssigned },
     ranges: new Map([
-      [moved, { from: BEFORE_LOG, end: offsetOf(1) }],
+      [moved, { from: BEFORE_LOG, end: offsetOf(2) }],
       [replayed, { from: BEFORE_LOG, end: offsetOf(LARGE_RECORDS) }],
     ]),
     read: ({ offset }) => ({ offset }),
-    ends() {
-      assignments++
-      return readEnds(kafka, topic)
-    },
     async onRecords(partition, records) {
-      if (partition !== replayed) return
-      if (offsets.length === 0) await move()
-      offsets.push(...records.map(({ offset }) => offset))
+      if (partition === replayed && offsets[replayed]?.length === 0) await move()
+      offsets[partition]?.push(...records.map(({ offset }) => offset))
     },
   })
-  expect(offsets).toEqual(Array.from({ length: LARGE_RECORDS }, (_, offset) => offset))
+  expect(offsets).toEqual([2, LARGE_RECORDS].map((length) => Array.from({ length }, (_, offset) => offset)))
+  for (const partition of allPartitions(partitions)) await appendAndFollow(appender, partition, [follower])
+  expect([assigned, replayAssigned].map(({ mock }) => mock.calls.length)).toEqual([1, 1])
 })

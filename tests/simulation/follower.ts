@@ -83,6 +83,7 @@ export function createSimulatedFollower(
      */
     deliver(partition: Partition, random: Random, isCalm = false): void {
       const cursor = cursorOf(partition)
+      partitionCursors.ledBy(partition, brokers.leaders()[partition])
       if (cursor.busy || cursor.paused) return
       cursor.response ??= fetch(partition, random, isCalm)
       if (!isCalm && random.chance(0.3)) return

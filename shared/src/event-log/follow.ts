@@ -90,7 +90,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   let isPaused = false
   const throttling = createThrottling(time)
   const cursors = createPartitionCursors(options, { pause: pausePartition, seek, ends }, options)
-  const { closing } = cursors
+  const { closing, ledBy } = cursors
   const waitAfter = options.fetchPace && createFetchPace(options.fetchPace, time)
 
   function pausePartition(partition: Partition): void {
@@ -218,7 +218,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       retry: { restartOnFailure: async () => false },
     }) as ExtendedConsumer
     const outOfRange = (partition: number) => void cursors.outOfRange(partition as Partition)
-    consumer.readFor({ topicIdOf: () => topicId, membership, outOfRange })
+    consumer.readFor({ topicIdOf: () => topicId, membership, outOfRange, ledBy })
     throttling.watch(consumer)
     const { GROUP_JOIN, REBALANCING, CRASH, RECEIVED_UNSUBSCRIBED_TOPICS } = consumer.events
     const ended = Promise.withResolvers<void>()

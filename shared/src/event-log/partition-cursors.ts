@@ -53,6 +53,7 @@ const createCursor = (backOff: BackOff) => ({
   checkpoint: undefined as Checkpoint | undefined,
   /** True if the log was seen to hold the event that the checkpoint names. */
   verified: false,
+  leaderEpoch: undefined as number | undefined,
   /** Counts the checkpoints that came from the sink: a delivery requested in an earlier epoch is dropped. */
   epoch: 0,
   /** The deliveries of the partition, one after the other. */
@@ -65,9 +66,8 @@ const createCursor = (backOff: BackOff) => ({
 })
 
 const RETRY = { firstMs: 250, longestMs: 5_000 }
-/** The wait of a delivery from before the first seek, so that it is not fetched again at once. */
-const NOT_LOADED_WAIT_MS = 250
-const OUT_OF_RANGE_WAIT_MS = 250
+/** The wait after records that cannot be used yet, which would be fetched again at once. */
+const FETCH_AGAIN_AFTER_MS = 250
 
 export type PartitionCursorsOptions = {
   partitions: number
@@ -252,12 +252,9 @@ export function createPartitionCursors<R extends LogRecord>(
         fail(partitionsChanged(`the topic had ${partitions} partitions and now has a partition ${unknown}`))
         return
       }
-      const created = new Map<Partition, PartitionCursor>()
+      const created = new Map(assigned.map((partition) => [partition, createCursor(createBackOff(retry))]))
       cursors = created
-      for (const partition of assigned) {
-        created.set(partition, createCursor(createBackOff(retry)))
-        source.pause(partition)
-      }
+      for (const partition of assigned) source.pause(partition)
       const loaded = loadCheckpoints(created).catch(fail)
       for (const cursor of created.values()) cursor.queue = loaded
     },
@@ -275,7 +272,7 @@ export function createPartitionCursors<R extends LogRecord>(
       if (cursor === undefined) return undefined
       if (cursor.checkpoint === undefined) {
         // Not sought yet. The records will be fetched again; heartbeats continue during the wait.
-        await Promise.race([cursor.queue, delay(time, NOT_LOADED_WAIT_MS, closing.signal)])
+        await Promise.race([cursor.queue, delay(time, FETCH_AGAIN_AFTER_MS, closing.signal)])
         return undefined
       }
       const { epoch } = cursor
@@ -295,13 +292,20 @@ export function createPartitionCursors<R extends LogRecord>(
       return delivery !== undefined && isCurrent(partition, cursor) ? cursor.checkpoint?.offset : undefined
     },
 
+    /** Another leader may have lost records and got others: its log must verify the checkpoint. */
+    ledBy(partition: Partition, leaderEpoch: number | undefined): void {
+      const cursor = cursors?.get(partition)
+      if (cursor === undefined || cursor.leaderEpoch === leaderEpoch) return
+      cursor.leaderEpoch = leaderEpoch
+      if (cursor.checkpoint !== undefined) moveTo(partition, cursor, cursor.checkpoint, cursor.checkpoint)
+    },
+
     /** A broker does not have the next offset. Halts if the log does not have it; else continues at the checkpoint. */
     async outOfRange(partition: Partition): Promise<void> {
       const cursor = cursors?.get(partition)
       if (cursor?.checkpoint === undefined) return
       source.pause(partition)
-      // One that lags would be fetched from again at once.
-      await delay(time, OUT_OF_RANGE_WAIT_MS, closing.signal)
+      await delay(time, FETCH_AGAIN_AFTER_MS, closing.signal)
       await loadCheckpoints(new Map([[partition, cursor]])).catch(fail)
     },
 
@@ -321,8 +325,7 @@ export function createPartitionCursors<R extends LogRecord>(
         ),
       )
       if (reloading.size === 0) return
-      const queues = [...reloading.values()].map(({ queue }) => queue)
-      const loaded = Promise.all(queues)
+      const loaded = Promise.all([...reloading.values()].map(({ queue }) => queue))
         .then(() => loadCheckpoints(reloading))
         .catch(fail)
       for (const [partition, cursor] of reloading) {

@@ -87,6 +87,18 @@ it('a sink that has passed later records moves the cursor there, and the event t
   expect([sought(), halts]).toEqual([[4, 15], []])
 })
 
+it('another leader must have the event of the checkpoint', async () => {
+  const { deliver, ledBy, sought, halts } = await openCursor({})
+  ledBy(P, 1)
+  await deliver(deliveryOf(4, 9))
+  for (const leaderEpoch of [1, 1, 2]) ledBy(P, leaderEpoch)
+  // Fetched from the former leader.
+  await deliver(deliveryOf(10, 12))
+  expect([sought(), halts]).toEqual([[4, 4, 9, 9], []])
+  await deliver(deliveryOf(9, 12))
+  expect(halts).toMatchObject([{ fault: 'another-log' }])
+})
+
 it('an emptied read model is filled, though the log had not confirmed its earlier checkpoint', async () => {
   const checkpoints = [at(4, randomUUID() as EventId), at(-1)]
   const { deliver, outOfRange, sought, halts } = await openCursor({

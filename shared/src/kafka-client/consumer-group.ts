@@ -14,10 +14,12 @@ export type Reader = {
   membership?: Membership
   /** Called at each fetch of an offset that the leader of a partition does not have: seek or pause it. */
   outOfRange?(partition: number): void
+  /** Called before each fetch with the epoch of a partition's leader: another one may have another log. */
+  ledBy?(partition: number, leaderEpoch: number | undefined): void
 }
 
 /** It has a topic and a partition if it is of one, and the address of a broker that could not be connected to. */
-type FetchError = Error & { topic?: string; partition?: number; broker?: string }
+type FetchError = Error & { type?: string; topic?: string; partition?: number; broker?: string }
 
 type PreferredReplicas = Record<string, Record<number, { nodeId: number }>>
 
@@ -51,11 +53,13 @@ type ConsumerGroup = {
 
 /** Well below the session, after which the group expels the member in any case. */
 const LEAVE_WITHIN_MS = 1_000
-/** The type of a coordinator. */
-const GROUP = 0
+const COORDINATOR_OF_GROUP = 0
 const NOT_COORDINATOR = 'NOT_COORDINATOR_FOR_GROUP'
 const UNKNOWN_MEMBER = 'UNKNOWN_MEMBER_ID'
 const OUT_OF_RANGE = 'KafkaJSOffsetOutOfRange'
+/** Errors of a broker that does not lead a partition, or not for long; kafkajs joins the group again after most. */
+const LED_ELSEWHERE = /LEADER|KAFKA_STORAGE|REPLICA_NOT|OFFSET_NOT/
+const LEADERS_AGAIN_AFTER_MS = 100
 /** kafkajs drops the broker then, and asks for the metadata again. */
 const CLOSED = 'KafkaJSConnectionClosedError'
 const CONNECT_AGAIN_AFTER_MS = 1_000
@@ -75,9 +79,6 @@ const RACK_AGAIN_AFTER_MS = 300_000
  *
  * A consumer of kafkajs joins as a new member. After a crash it would wait until the group has expelled the one that it
  * was before: for a session, which begins again when a broker becomes the coordinator.
- *
- * kafkajs continues to fetch when it was expelled and the next join failed, and never joins again. Here its next
- * heartbeat fails, which makes it join.
  *
  * kafkajs fetches from the replica that the leader has named until the metadata expire, also when no broker has its id,
  * when it is no replica any more, or when it has less than the leader. Here the leader is asked again.
@@ -100,6 +101,7 @@ export function groupsWithLiveBrokers(
 
     /** Resolves after 0.5 s without a response. Rejects if the heartbeat before has failed since then. */
     override async heartbeat(options: { interval: number }): Promise<void> {
+      // Expelled, and the next join failed: kafkajs would continue to fetch, and never join again.
       if (this.memberId === null) throw Object.assign(new Error('not a member of the group'), { type: UNKNOWN_MEMBER })
       // kafkajs calls this after each batch.
       if (this.beating === undefined && monotonicNow() < this.lastRequest + options.interval) return
@@ -138,7 +140,7 @@ export function groupsWithLiveBrokers(
     async findCoordinator(): Promise<void> {
       const { groupId, cluster } = this
       try {
-        const found = await cluster.findGroupCoordinatorMetadata({ groupId, coordinatorType: GROUP })
+        const found = await cluster.findGroupCoordinatorMetadata({ groupId, coordinatorType: COORDINATOR_OF_GROUP })
         // The same one, which may be frozen, is not connected to here: that would take until the time-out.
         if (cluster.brokerPool.brokers[found.coordinator.nodeId] === this.coordinator) return
         this.coordinator = await cluster.findGroupCoordinator({ groupId })
@@ -175,10 +177,10 @@ export function groupsWithLiveBrokers(
     override findReadReplicaForPartitions(topic: string, partitions: readonly number[]) {
       const { cluster } = this
       const preferred = this.preferredReadReplicasPerTopicPartition[topic] ?? {}
-      const nodeIds = cluster.getNodeIds()
-      for (const { partitionId, offlineReplicas } of cluster.findTopicPartitionMetadata(topic)) {
+      for (const { partitionId, leaderEpoch, offlineReplicas } of cluster.findTopicPartitionMetadata(topic)) {
+        cluster.reader?.ledBy?.(partitionId, leaderEpoch)
         const nodeId = preferred[partitionId]?.nodeId
-        if (nodeId === undefined || (nodeIds.includes(String(nodeId)) && !offlineReplicas.includes(nodeId))) continue
+        if (nodeId === undefined || (!this.hasLeft(nodeId) && !offlineReplicas.includes(nodeId))) continue
         delete preferred[partitionId]
         // The replica may be back since the last metadata. A leader that names it responds without records.
         cluster.brokerPool.metadataExpireAt = null
@@ -190,19 +192,19 @@ export function groupsWithLiveBrokers(
     override async recoverFromFetch(error: FetchError): Promise<void> {
       const { topic = '', partition = -1 } = error
       const preferred = this.preferredReadReplicasPerTopicPartition
-      const wasOfReplica = preferred[topic]?.[partition] !== undefined
       // An error may be of any replica. The leaders name theirs again.
       this.preferredReadReplicasPerTopicPartition = {}
-      if (error.name !== CLOSED && (isNotConnected(error) || isTimeOut(error))) {
+      const isElsewhere = LED_ELSEWHERE.test(error.type ?? '')
+      if (isElsewhere || (error.name !== CLOSED && (isNotConnected(error) || isTimeOut(error)))) {
         this.cluster.brokerPool.metadataExpireAt = null
         if (this.rackId !== '' && isOfOne(preferred, error, this.cluster)) {
           this.leftRack = { id: this.rackId, againAtMs: performance.now() + RACK_AGAIN_AFTER_MS }
           this.rackId = ''
         }
-        return delay(systemTime, CONNECT_AGAIN_AFTER_MS)
+        return delay(systemTime, isElsewhere ? LEADERS_AGAIN_AFTER_MS : CONNECT_AGAIN_AFTER_MS)
       }
       if (error.name !== OUT_OF_RANGE) await super.recoverFromFetch(error)
-      else if (!wasOfReplica) this.cluster.reader?.outOfRange?.(partition)
+      else if (preferred[topic]?.[partition] === undefined) this.cluster.reader?.outOfRange?.(partition)
     }
 
     hasLeft(nodeId: string | number | null): boolean {
@@ -235,8 +237,7 @@ function isOfOne(
   { brokerPool }: ConsumerGroup['cluster'],
 ): boolean {
   const address = broker ?? (cause as { broker?: string } | undefined)?.broker
-  const { brokers } = brokerPool.metadata ?? { brokers: [] }
-  const nodeId = brokers.find(({ host, port }) => `${host}:${port}` === address)?.nodeId
+  const nodeId = brokerPool.metadata?.brokers.find(({ host, port }) => `${host}:${port}` === address)?.nodeId
   return Object.values(replicas).some((each) => Object.values(each).some((replica) => replica.nodeId === nodeId))
 }
 

@@ -185,11 +185,13 @@ it.each([
   ['the leader', 'is offline', { brokers: ['1', '2'], offlineReplicas: [2] }, 1, null],
 ])('%s is read when the preferred replica %s', (_, __, { brokers, offlineReplicas }, read, metadataExpireAt) => {
   const brokerPool = { metadataExpireAt: Infinity }
-  const findTopicPartitionMetadata = () => [{ partitionId: 0, leader: 1, offlineReplicas }]
-  const group = createGroup({ brokerPool, findTopicPartitionMetadata, getNodeIds: () => brokers })
+  const findTopicPartitionMetadata = () => [{ partitionId: 0, leader: 1, leaderEpoch: 7, offlineReplicas }]
+  const ledBy = vi.fn()
+  const group = createGroup({ brokerPool, findTopicPartitionMetadata, getNodeIds: () => brokers, reader: { ledBy } })
   group.preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
   expect(group.findReadReplicaForPartitions('plants', [0])).toEqual({ [read]: [0] })
   expect(brokerPool).toEqual({ metadataExpireAt })
+  expect(ledBy).toHaveBeenCalledWith(0, 7)
 })
 
 it.each([
@@ -198,10 +200,11 @@ it.each([
     new KafkaJSOffsetOutOfRange(new Error('out of range'), { topic: 'plants', partition: 0 }),
     0,
   ],
-  ['the partition no more', Object.assign(new Error('moved'), { type: 'NOT_LEADER_FOR_PARTITION' }), 1],
+  ['the partition no more', Object.assign(new Error('moved'), { type: 'NOT_LEADER_FOR_PARTITION' }), 0],
+  ['another topic', Object.assign(new Error('recreated'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' }), 1],
 ])('the leader is asked when the preferred replica has %s', async (_, error, joins) => {
   const outOfRange = vi.fn()
-  const group = createGroup({ refreshMetadata: async () => {}, reader: { outOfRange } })
+  const group = createGroup({ refreshMetadata: async () => {}, brokerPool: {}, reader: { outOfRange } })
   const preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
   const joinAndSync = vi.fn(async () => {})
   Object.assign(group, { preferredReadReplicasPerTopicPartition, joinAndSync })

@@ -90,6 +90,8 @@ export type BrokerPool = {
 export type WantedOffsets = { topic: string; fromBeginning?: boolean; partitions: readonly { partition: number }[] }
 export type Offsets = { topic: string; partitions: { partition: number; offset: string }[] }
 
+type WantedCoordinator = { groupId: string; coordinatorType?: number }
+
 /** The parts that each producer, consumer and admin has. */
 export type Cluster = {
   isolationLevel?: number
@@ -103,10 +105,7 @@ export type Cluster = {
   refreshMetadataIfNecessary(): Promise<void>
   findTopicPartitionMetadata(topic: string): readonly Partition[]
   findControllerBroker(): Promise<Broker>
-  findGroupCoordinator(wanted: { groupId: string; coordinatorType?: number }): Promise<Broker>
-  findGroupCoordinatorMetadata(wanted: {
-    groupId: string
-    coordinatorType: number
-  }): Promise<{ coordinator: { nodeId: number } }>
+  findGroupCoordinator(wanted: WantedCoordinator): Promise<Broker>
+  findGroupCoordinatorMetadata(wanted: WantedCoordinator): Promise<{ coordinator: { nodeId: number } }>
   fetchTopicsOffset(wanted: readonly WantedOffsets[]): Promise<Offsets[]>
 }

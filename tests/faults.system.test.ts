@@ -1,15 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LOG } from '@plant-store/shared/event-log/topic.ts'
-import { partitionOf } from '@plant-store/shared/plant/position.ts'
+import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { type Create, createPlant, errorOf, idsFrom, readPlant } from './support/client.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { eventually } from './support/eventually.ts'
 import { openTransactional } from './support/other-producers.ts'
 import { startOwnKafka } from './support/own-stores.ts'
-import { createPlantStore, startPlantStore } from './support/plant-store.ts'
-import { untilNotices, untilReady } from './support/readiness.ts'
+import { createPlantStore, openRedis, startPlantStore } from './support/plant-store.ts'
+import { untilNotices, untilNotReady, untilReady } from './support/readiness.ts'
+import { pointerOf } from './support/stored-partition.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { setTopicConfig } from './support/topic.ts'
 import { expectTruth } from './support/truth.ts'
@@ -84,4 +85,36 @@ it('an api whose clock Kafka does not accept, a record that it refuses, and an o
   await transaction.commit()
   const [first] = held as [Create, ...Create[]]
   await eventually(async () => expect((await readPlant(right.url, first.id))?.status).toBe(200))
+})
+
+it('services start while a partition of the read model cannot be read, and only its requests fail', async () => {
+  const { store, api: former, projector: formerProjector } = await startPlantStore()
+  const inFirst = ({ id }: Create) => partitionOf(Buffer.from(String(id)), store.partitions) === 0
+  const createEach = (url: string, ids: bigint[], name: string) =>
+    Promise.all(ids.map((id) => createPlant(url, id, name)))
+  const before = await createEach(former.url, idsFrom(0, 30), 'before')
+  const redis = openRedis()
+  const pointer = pointerOf(store.topic, 0 as Partition)
+  const live = await eventually(async () => (await redis.get(pointer)) ?? expect.unreachable())
+  await formerProjector.stop({ graceMs: 10_000 })
+  await redis.multi().del(pointer).lpush(pointer, 'no pointer').exec()
+
+  const [api, projector] = await Promise.all([
+    store.startApi({ CREATE_DEADLINE_MS: '1000' }),
+    store.startProjector({}, 'listening'),
+  ])
+  await untilNotices(api, /^partition 0: reading the checkpoints: .*WRONGTYPE/)
+  await untilNotReady(projector, /^partition 0: checkpoint not loaded: .*WRONGTYPE/m)
+  const during = await createEach(api.url, idsFrom(0, 60), 'during')
+  expect(during.map(({ response }) => errorOf(response))).toEqual(
+    during.map((create) => (inFirst(create) ? 50301 : create.id < before.length ? 40003 : undefined)),
+  )
+
+  await redis.set(pointer, live)
+  await untilReady(api, projector)
+  const after = await createEach(api.url, idsFrom(0, 60), 'after')
+  expect(after.map(({ response }) => errorOf(response))).toEqual(
+    after.map((create) => (inFirst(create) && create.id >= before.length ? undefined : 40003)),
+  )
+  await expectTruth(store, [...before, ...during, ...after])
 })

@@ -140,7 +140,7 @@ export const INJECTED_BUGS = bugsOf({
   'shared/src/stores/preconditions.ts': {
     'at the start the ends of the log are read before the checkpoints': [
       '[-  const state = await readLog()\n-]',
-      '  {+const state = await readLog()\n  +}const metas = await Promise.all(allPartitions(partitions)',
+      '  {+const state = await readLog()\n  +}const checkpoints = new Map<Partition, Checkpoint>()',
     ],
   },
   'shared/src/read-model/apply.ts': {

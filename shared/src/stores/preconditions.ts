@@ -22,7 +22,7 @@ import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
-import { repeat, retry } from '../runtime/retry.ts'
+import { eachApart, repeat, retry } from '../runtime/retry.ts'
 import type { Time } from '../runtime/time.ts'
 import type { Stores } from './open-stores.ts'
 
@@ -31,7 +31,8 @@ const RETRY = { everyMs: 250, longestMs: 2_000 }
 
 /** What a service starts from: the topic id, and per partition the end of the log and the read model's checkpoint. */
 export type StartState = LogEnds & {
-  checkpoints: Checkpoint[]
+  /** Without partitions that cannot be read. */
+  checkpoints: ReadonlyMap<Partition, Checkpoint>
   /** The id of the table's topic, if there is a table and brokers report ids. */
   tableId: TopicId | undefined
 }
@@ -96,19 +97,22 @@ async function checkTable(
 
 /**
  * Reads the checkpoints of the read model and the ends of the log, and compares them. Throws a PreconditionError when
- * the read model cannot have been folded from this log.
+ * the read model cannot have been folded from this log, and any other error when no partition of it can be read.
  */
 export async function readStartState<T extends { ends: Offset[] }>(
   readModel: Pick<ReadModel, 'meta'>,
   readLog: () => Promise<T>,
   { partitions }: { partitions: number },
-): Promise<T & { checkpoints: Checkpoint[] }> {
-  const metas = await Promise.all(allPartitions(partitions).map((partition) => readModel.meta(partition)))
-  const checkpoints = metas.map(({ checkpoint }) => checkpoint)
+): Promise<T & Pick<StartState, 'checkpoints'>> {
+  const checkpoints = new Map<Partition, Checkpoint>()
+  await eachApart(allPartitions(partitions), async (partition) => {
+    checkpoints.set(partition, (await readModel.meta(partition)).checkpoint)
+  }).catch((error) => {
+    if (error instanceof PreconditionError || checkpoints.size === 0) throw error
+  })
   // The ends are read after the checkpoints: in the other order a checkpoint could seem to lie beyond the end.
   const state = await readLog()
-  const passed = allPartitions(partitions).map((p) => [p, checkpoints[p] as Checkpoint] as const)
-  assertWithinBounds(passed, state.ends)
+  assertWithinBounds(checkpoints, state.ends)
   return { ...state, checkpoints }
 }
 

@@ -3,7 +3,7 @@ import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors
 import { undecodableText } from '@plant-store/shared/event-log/undecodable.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { type Checkpoint, checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
 import { coverageReach, createReadFloor, hasCoverageGap } from '@plant-store/shared/protocol/coverage.ts'
 import { createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -35,9 +35,9 @@ export type ClaimIndexOptions = {
   follow(sink: RecordSink): Tail
   log: Log
   time: Time
-  /** Per partition, at the start: the read model's checkpoint and the log's next offset. */
-  checkpoints: readonly Checkpoint[]
+  /** Per partition, at the start: the log's next offset, and the read model's checkpoint if it could be read. */
   ends: readonly Offset[]
+  checkpoints: ReadonlyMap<Partition, Checkpoint>
   windowMaxBytes: number
   waits?: typeof FIRST_CLAIM_WAITS
   sharedLogRecordsPerS?: number
@@ -57,12 +57,14 @@ export type ClaimIndex = ReturnType<typeof createClaimIndex>
 export function createClaimIndex(options: ClaimIndexOptions) {
   const { readModel, log, time, checkpoints, ends, windowMaxBytes, onHalt } = options
   const { sharedLogRecordsPerS = SHARED_LOG_RECORDS_PER_S, waits = FIRST_CLAIM_WAITS } = options
-  const maxBytes = Math.floor(windowMaxBytes / checkpoints.length)
-  const passed = [...checkpoints]
+  const maxBytes = Math.floor(windowMaxBytes / ends.length)
+  const passed = ends.map((end, p) => checkpoints.get(p as Partition) ?? checkpointBefore(end))
   const windows = passed.map(({ offset }) => createWindow(after(offset), maxBytes))
   const readFloor = createReadFloor(ends.map((end) => (end - 1) as Offset))
+  /** The partitions of the read model that were never read: their windows start at the end that the log had. */
+  const neverRead = new Set(windows.keys().filter((p) => !checkpoints.has(p as Partition)))
   /** The read model's checkpoints at the last reading. */
-  const known = [...checkpoints]
+  const known = [...passed]
   /** The partitions where the last reading failed. */
   let unread: ReadonlySet<number> = new Set()
   /** The checkpoint that each window was last rewound to. */
@@ -163,7 +165,9 @@ export function createClaimIndex(options: ClaimIndexOptions) {
         applied += checkpoint.offset - before.offset
         // A reading late: the creates in flight were looked up since then, so that the window decides them.
         window.dropBefore(after(Math.min(before.offset, checkpoint.offset) as Offset))
-        if (hasCoverageGap(window, checkpoint.offset)) rewind(partition, checkpoint)
+        // The tail verifies that the log holds the event there, as at a start.
+        if (neverRead.delete(p)) restart(partition, checkpoint)
+        else if (hasCoverageGap(window, checkpoint.offset)) rewind(partition, checkpoint)
         else rewoundTo[p] = undefined
         failed.delete(p)
       })
@@ -181,18 +185,23 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   }
 
   /**
-   * The read model has fallen back, as after a failover: the window starts again after its checkpoint, and the tail
-   * reads the records once more. Returns false when the window has no room for them, or when it had none before.
+   * The read model has fallen back, as after a failover: the tail reads the records after its checkpoint once more.
+   * Returns false when the window has no room for them, or when it had none before.
    */
   function rewind(partition: Partition, checkpoint: Checkpoint): boolean {
     const records = window(partition).next - after(checkpoint.offset)
     if (records > maxBytes / BYTES_PER_REWOUND_RECORD || rewoundTo[partition] === checkpoint.offset) return false
     rewoundTo[partition] = checkpoint.offset
+    restart(partition, checkpoint)
+    return true
+  }
+
+  /** The window starts again after this checkpoint, and the tail reads from there. */
+  function restart(partition: Partition, checkpoint: Checkpoint): void {
     continueAfter(partition, checkpoint)
     const reader = tail.assigned()?.get(partition)
     if (reader !== undefined) tail.reloadCheckpoints(new Map([[partition, reader]]))
     wakeTail()
-    return true
   }
 
   const checkpointReads = repeat({

@@ -3,7 +3,7 @@ import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/read-model.ts'
 import { expect, it } from 'vitest'
@@ -28,7 +28,13 @@ function newClaim(): OwnClaim {
 }
 
 /** A claim index, by default of one partition; the test is the read model, the tail and the clock. */
-function openClaimIndex({ partitions = 1, windowMaxBytes = LARGE_BYTES, isFollowed = true } = {}) {
+function openClaimIndex({
+  partitions = 1,
+  windowMaxBytes = LARGE_BYTES,
+  isFollowed = true,
+  isRead = true,
+  end = 0,
+} = {}) {
   const clock = createClock()
   let sink = {} as RecordSink
   let readModelAt: Checkpoint = BEFORE_LOG
@@ -57,8 +63,8 @@ function openClaimIndex({ partitions = 1, windowMaxBytes = LARGE_BYTES, isFollow
     },
     log: quietLog,
     time: clock.timeOf({ name: 'api', alive: true, redis: { partitions: [] } as never }),
-    checkpoints: Array.from({ length: partitions }, () => BEFORE_LOG),
-    ends: Array.from({ length: partitions }, () => 0 as Offset),
+    checkpoints: new Map(isRead ? allPartitions(partitions).map((partition) => [partition, BEFORE_LOG]) : []),
+    ends: Array.from({ length: partitions }, () => end as Offset),
     windowMaxBytes,
     onHalt: (error) => expect.unreachable(error.message),
   })
@@ -232,6 +238,17 @@ it.each([
   for (const partition of unread) unreadable.add(partition)
   await advance(READING_MS)
   expect([problems(), notices()]).toEqual([reasons, noticed])
+})
+
+it.each([4, 20])('a window of a partition that was never read starts again after checkpoint %i', async (at) => {
+  const index = openClaimIndex({ isRead: false, end: 10 })
+  index.unreadable.add(P)
+  await index.project(at)
+  index.append(newClaim(), 10)
+  expect([index.bounds(), index.reloaded]).toEqual([[10, 11], []])
+  index.unreadable.delete(P)
+  await index.project(at)
+  expect([index.bounds(), index.reloaded]).toEqual([[at + 1, at + 1], [P]])
 })
 
 it('without a tail, what the log has more is unknown', () => {

@@ -48,7 +48,7 @@ async function openCreation(stores: Stores = {}) {
   } = stores
   const topic = await createTestTopic(kafkaBrokers, PARTITIONS)
   const { readModel } = await openReadModel({ ...topic, redisUrl })
-  const checkpoints = allPartitions(PARTITIONS).map(() => BEFORE_LOG)
+  const checkpoints = new Map(allPartitions(PARTITIONS).map((partition) => [partition, BEFORE_LOG]))
   const { ends, topicId } = await checkTopic(topic.kafka, topic)
   const verdictsBy: string[] = []
   const onHalt = (error: Error) => expect.unreachable(error.message)

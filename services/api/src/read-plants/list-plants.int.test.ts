@@ -34,11 +34,12 @@ const NO_TOKEN = new Map<Partition, Offset>()
  */
 async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS } = {}) {
   const { readModel, redis, keyOf, apply } = await openReadModel({ partitions: PARTITIONS })
-  const checkpoints = Array.from({ length: PARTITIONS }, () => BEFORE_LOG)
+  const checkpoints = new Map(allPartitions(PARTITIONS).map((partition) => [partition, BEFORE_LOG]))
+  const folded = [...checkpoints.values()]
   let sink: RecordSink | undefined
   const claimIndex = createClaimIndex({
     ...{ readModel, log: quietLog, time: systemTime, checkpoints, windowMaxBytes: WINDOW_BYTES },
-    ends: checkpoints.map(() => FIRST),
+    ends: folded.map(() => FIRST),
     follow(given) {
       sink = given
       return noTail
@@ -46,8 +47,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS } = {
     onHalt: (error) => expect.unreachable(error.message),
   })
   onTestFinished(claimIndex.close)
-  const log: Claim[][] = checkpoints.map(() => [])
-  const folded = checkpoints.map(() => BEFORE_LOG)
+  const log: Claim[][] = folded.map(() => [])
 
   const reads: string[] = []
   const counted: Pick<typeof readModel, 'listEach' | 'lookUp' | 'lookUpEach'> = {

@@ -109,6 +109,7 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
     problems.connected()
   })
   reportSilentEnds(redis, endConnection)
+  const isLoadingData = () => !hasReason && isLoading(redis)
   let isClosed = false
   // ioredis gives up when sentinels announce a failover while it connects to the old master.
   redis.on('end', () => {
@@ -127,12 +128,13 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
     /** The reasons why Redis cannot be used now, as text for people; empty when it can. */
     problems(): string[] {
       if (redis.status === 'ready') return problems.refusals()
-      if (!hasReason && isLoading(redis)) return ['redis: connected, but not ready: it is loading its data']
+      if (isLoadingData()) return ['redis: connected, but not ready: it is loading its data']
       const reason = problems.connection()
       return ['redis: not reachable', ...(reason === '' ? [] : [`redis: ${reason}`])]
     },
 
-    explained: problems.explained,
+    /** As of `problems`. While Redis loads its data, the client says only that it is not ready. */
+    explained: (error: unknown) => problems.explained(isLoadingData() ? new Error('LOADING', { cause: error }) : error),
 
     /** Resolves when Redis is ready. Rejects when it is not ready within 3 seconds. */
     async ready(): Promise<void> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { Consumer } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { deleteTopic } from '../../../tests/support/backups.ts'
 import { runPlantctl } from '../../../tests/support/plantctl.ts'
 import { appendRow, WITH_TABLE } from '../../../tests/support/plants-table.ts'
 import { createTableTopic, createTestTopic } from '../../../tests/support/topic.ts'
@@ -46,6 +47,16 @@ it('one key of another type makes one partition unreadable, and names the key', 
     { partition: 1, end: 0, plants: null, lag: null, bytes: null },
   ])
   expect((await status()).stdout).toMatch(/^ +1 .*\? .*unreadable$/m)
+})
+
+it('a deleted topic of which the read model has plants is lost, and the recipe is named', async () => {
+  const { redis, status, ...store } = await openStore()
+  await redis.set(`{${store.topic}:1}:live`, 'a')
+  await redis.hset(`{${store.topic}:1}:a:meta`, { checkpoint: '0', fold: '1', partitions: '2' })
+  await deleteTopic(store)
+  const { problems } = JSON.parse((await status('--json')).stdout)
+  const lost = `topic ${store.topic} is lost: the read model was folded from it. Restore it: docs/how-to/back-up-and-restore.md`
+  expect(problems[0]).toBe(lost)
 })
 
 it('rows of plants that the log does not have are a problem, also without a read model', async () => {

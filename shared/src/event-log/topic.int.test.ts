@@ -66,7 +66,7 @@ describe('checking a topic', () => {
       undefined,
       /create it with 3 partitions, cleanup\.policy=delete, retention\.ms=-1, retention\.bytes=-1, or let/,
     ],
-    ['table', TABLE, /create it with 3 partitions, cleanup\.policy=compact/],
+    ['table', TABLE, /does not exist: create it with 3 partitions, cleanup\.policy=compact/],
   ])('rejects a missing %s and says how to create it', async (_what, kind, creation) => {
     const { kafka, topic: other } = await openTopic()
     const topic = { topic: `plants-${randomUUID()}`, partitions: PARTITIONS }

@@ -31,15 +31,19 @@ export type TopicKind = {
   required: Readonly<Record<string, string>>
   /** The effect of other settings. */
   otherwise: string
+  /** What to do, and in which order, when there is no topic. */
+  missing: string
   /** The loss without the first records, and the remedy. */
   lost: string
 }
 /** With `uncompressed` every client can read what other producers compress, and its size is limited. */
 const [COMPRESSION, UNCOMPRESSED] = ['compression.type', 'uncompressed']
+export const RESTORE_RECIPE = 'docs/how-to/back-up-and-restore.md'
 /** The log. `lost` is for operators of the service; LOST_CLAIMS is for consumers. */
 export const LOG: TopicKind = {
   required: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
   otherwise: 'would lose events',
+  missing: `if it was deleted, restore it: ${RESTORE_RECIPE}. Else create it`,
   lost: 'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC',
 }
 /** The remedy for a table that lacks rows, or was written from another log. */
@@ -49,6 +53,7 @@ export const WRITE_TABLE_ANEW =
 export const TABLE: TopicKind = {
   required: { 'cleanup.policy': 'compact' },
   otherwise: 'would lose plants or keep repeated ones',
+  missing: 'create it',
   lost: `some plants: ${WRITE_TABLE_ANEW}`,
 }
 const LOST_CLAIMS = 'the first claims of ids. Restore the topic from a copy'
@@ -176,14 +181,15 @@ export async function confirmed<T>(check: () => Promise<T>): Promise<T> {
 async function describeExisting(
   admin: Admin,
   { topic, partitions }: TopicSettings,
-  { required }: TopicKind,
+  { required, missing }: TopicKind,
 ): Promise<Configuration> {
   const found = await describeConfiguration(admin, topic)
   if (found !== undefined) return found
   const settings = Object.entries(required).map(([name, value]) => `${name}=${value}`)
   throw new PreconditionError(
-    `topic ${topic} does not exist: restore it if it was deleted. Else create it with ${partitions} partitions, ` +
-      `${settings.join(', ')}, or let \`npm start\` create it`,
+    `topic ${topic} does not exist: ${missing} with ${partitions} partitions, ${settings.join(', ')}, or let \`npm start\` ` +
+      'create it',
+    'topic-missing',
   )
 }
 

@@ -1,7 +1,7 @@
 import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Kafka } from '../event-log/connection.ts'
 import { type Readers, readReaders } from '../event-log/groups.ts'
-import { checkTopic } from '../event-log/topic.ts'
+import { checkTopic, RESTORE_RECIPE } from '../event-log/topic.ts'
 import type { TopicSettings } from '../event-log/topic-configuration.ts'
 import { EntryError } from '../plant/entry.ts'
 import { allPartitions, type Partition } from '../plant/position.ts'
@@ -47,7 +47,7 @@ export async function readStatus(
   // The ends last: in another order a checkpoint, or a row of the table, could appear to be beyond the end.
   const table = await readPart('the table', async () => readTable?.())
   const [log, readers] = await Promise.all([
-    readPart('the log', () => checkTopic(kafka, { topic, partitions })),
+    readPart('the log', () => checkTopic(kafka, { topic, partitions }).catch(assertNeverFolded)),
     attempt<KnownReaders>(() => readReaders(kafka, topic)).catch((error: unknown) => ({
       ...NO_READERS,
       refused: reasonOf(error),
@@ -70,6 +70,15 @@ export async function readStatus(
     broken: [server, listed, ...found, log, table].flatMap(({ broken }) => broken ?? []),
     /** Keys of this topic in Redis that belong to no generation. */
     strangeKeys: listed.found?.strange ?? [],
+  }
+
+  /** A missing topic that was folded is lost: another one in its place would be another log. */
+  function assertNeverFolded(error: unknown): never {
+    const isMissing = error instanceof PreconditionError && error.fault === 'topic-missing'
+    if (!isMissing || found.every((one) => one.found?.live.checkpoint === undefined)) throw error
+    throw new PreconditionError(
+      `topic ${topic} is lost: the read model was folded from it. Restore it: ${RESTORE_RECIPE}`,
+    )
   }
 
   async function readPart<T>(what: string, request: () => Promise<T>): Promise<{ found?: T; broken?: string }> {

@@ -84,7 +84,7 @@ describe('the watch of the preconditions ends the service, also without new even
       'kafka: Kafka does not know the topic (UNKNOWN_TOPIC_OR_PARTITION): check that it exists ' +
       'and that this user may describe it'
     await vi.waitFor(() => expect(topic.problems()).toEqual([named]), WAIT)
-    await topic.expectHalt(/does not exist: restore it if it was deleted\. Else create it with 1 partitions/)
+    await topic.expectHalt(/does not exist: if it was deleted, restore it: \S+\. Else create it with 1 partitions/)
   })
 
   // topic.int shows what else a look finds.

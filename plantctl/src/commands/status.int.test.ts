@@ -5,6 +5,7 @@ import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { deleteTopic } from '../../../tests/support/backups.ts'
 import { runPlantctl } from '../../../tests/support/plantctl.ts'
 import { appendRow, WITH_TABLE } from '../../../tests/support/plants-table.ts'
+import { openRaw } from '../../../tests/support/raw-connection.ts'
 import { createTableTopic, createTestTopic } from '../../../tests/support/topic.ts'
 import { environmentOf } from '../../../tests/support/topic-plantctl.ts'
 
@@ -27,6 +28,16 @@ async function joinAs(consumer: Consumer, topic: string): Promise<void> {
   await consumer.subscribe({ topic })
   await consumer.run({ eachMessage: async () => {} })
   await joined
+}
+
+/** Joins a group by the new protocol, which kafkajs does not know: a request ConsumerGroupHeartbeat. */
+async function joinByNewProtocol(groupId: string, topic: string): Promise<void> {
+  const text = (value: string) => String.fromCharCode(value.length + 1) + value
+  const header = '\0\x44\0\0\0\0\0\x01\0\x04test\0'
+  const request = `${header}${text(groupId)}${text('')}\0\0\0\0\0\0\0\0\x75\x30\x02${text(topic)}\0\x01\0`
+  const connection = openRaw(`http://${inject('kafkaBrokers')}`)
+  connection.write(`\0\0\0${String.fromCharCode(request.length)}${request}`)
+  await vi.waitFor(() => expect(connection.received().slice(13, 15)).toBe('\0\0'), WAIT_MS)
 }
 
 it('one key of another type makes one partition unreadable, and names the key', async () => {
@@ -93,4 +104,13 @@ it('an assignment by another program is unreadable, and the rest is shown', asyn
     expect(stdout).toMatch(/Apis: 1\n {2}test at \S+: unreadable: another program/)
   }, WAIT_MS)
   await Promise.race([joining, consumer.disconnect()])
+})
+
+it('a member of the new protocol in the group of the projectors is named', async () => {
+  const { topic, status } = await openStore()
+  // Also makes Kafka choose the coordinator of the group.
+  expect((await status()).stdout).toContain('no projector is in the consumer group')
+  await joinByNewProtocol(`${topic}-projector`, topic)
+  const { problems } = JSON.parse((await status('--json')).stdout)
+  expect(problems).toEqual([expect.stringMatching(/^a program with group\.protocol=consumer has joined .* end it/)])
 })

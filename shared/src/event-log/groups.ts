@@ -140,6 +140,7 @@ export async function readReaders(kafka: Kafka, topic: string) {
       const found = await describeGroups(admin, names.slice(0, MAX_GROUPS_DESCRIBED), topic)
       return found.flatMap(({ members }) => members)
     }
+    const isListed = groups.some(({ groupId }) => groupId === projectorGroup(topic))
     const [projectors] = await describeGroups(admin, [projectorGroup(topic)], topic)
     const committed = await fetchGroupOffsets(admin, projectorGroup(topic), topic).catch((error: { type?: string }) => {
       if (error.type === 'UNKNOWN_TOPIC_OR_PARTITION') return []
@@ -150,8 +151,11 @@ export async function readReaders(kafka: Kafka, topic: string) {
       undecodable: [...committed].flatMap(([partition, { metadata }]): LogPosition[] =>
         undecodableOf(partition, metadata),
       ),
-      /** Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. */
-      projectorState: projectors?.state ?? 'Dead',
+      /**
+       * Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. Concealed:
+       * it exists, but a member of the new protocol (KIP-848) makes it dead to those of the classic one.
+       */
+      projectorState: isListed && projectors?.state === 'Dead' ? 'Concealed' : (projectors?.state ?? 'Dead'),
       projectors: projectors?.members ?? [],
       apis: await membersOf('tail'),
       replays: await membersOf('replay'),

@@ -95,8 +95,12 @@ function projection({ partitions, readers, table }: StoreStatus): string[] {
   const isNext = ({ partition, offset }: LogPosition) => (partitions[partition]?.live.checkpoint?.offset ?? -1) < offset
   return texts(
     ...undecodable.filter(isNext).map(undecodableText),
+    projectorState === 'Concealed' &&
+      'a program with group.protocol=consumer has joined the consumer group of the projectors, and Kafka shows no member of ' +
+        'it: end it. It takes partitions from projectors',
     refused === undefined &&
       projectors.length === 0 &&
+      projectorState !== 'Concealed' &&
       'no projector is in the consumer group: new events do not reach the read model. Start one: npm run start:projector, ' +
         'or docker compose up -d projector. If one runs, Kafka has expelled it: its /readyz says why, such as a quota',
     refused === undefined &&

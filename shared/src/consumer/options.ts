@@ -98,8 +98,8 @@ export type ReplayPlantsOptions = OnPlants &
 export type PlantTableOptions = ClientOptions & {
   /** The topic of the table. Default: plants.table. */
   table?: string | undefined
-  /** Called with each plant, in the order of the table, before `get` returns it. If it throws, it is called again. */
-  onPlant?: ((plant: TablePlant) => void) | undefined
+  /** Called with each plant, in the order of the table, before `get` returns it. If it fails, it is called again. */
+  onPlant?: ((plant: TablePlant) => Awaitable<unknown>) | undefined
   /** The time that Kafka may be unreachable at the start, in ms. Default: 15,000. */
   connectWithinMs?: number | undefined
 }

@@ -52,26 +52,30 @@ it('has each plant of the table once, and follows it', async () => {
   expect(table.size).toBe(101)
 })
 
-it('calls onPlant again when it has thrown, and says why the copy stands still', async () => {
-  const { append, options } = await openTable()
-  await append(Array.from({ length: 10 }, (_, id) => rowOf(BigInt(id), id)))
-  let failures = 0
-  const seen: bigint[] = []
-  const table = await plantTable({
-    ...options,
-    onPlant({ id }) {
+it.each(['thrown', 'rejected'])(
+  'calls onPlant again when it has %s, and says why the copy stands still',
+  async (how) => {
+    const { append, options } = await openTable()
+    await append(Array.from({ length: 10 }, (_, id) => rowOf(BigInt(id), id)))
+    let failures = 0
+    const seen: bigint[] = []
+    const onPlant = ({ id }: TablePlant) => {
       if (id === 5n && failures++ < 2) throw new Error('the listener fails')
       seen.push(id)
-    },
-  })
-  onTestFinished(table.close)
-  await vi.waitFor(() => expect(table.problems().join()).toMatch(/the listener fails/), { ...WAIT, interval: 1 })
-  await table.ready
-  expect(new Set(seen)).toEqual(new Set(Array.from({ length: 10 }, (_, id) => BigInt(id))))
-  expect(seen).toHaveLength(10)
-  expect([failures, table.size]).toEqual([3, 10])
-  await vi.waitFor(() => expect(table.problems()).toEqual([]), WAIT)
-})
+    }
+    const table = await plantTable({
+      ...options,
+      onPlant: how === 'thrown' ? onPlant : async (plant) => onPlant(plant),
+    })
+    onTestFinished(table.close)
+    await vi.waitFor(() => expect(table.problems().join()).toMatch(/the listener fails/), { ...WAIT, interval: 1 })
+    await table.ready
+    expect(new Set(seen)).toEqual(new Set(Array.from({ length: 10 }, (_, id) => BigInt(id))))
+    expect(seen).toHaveLength(10)
+    expect([failures, table.size]).toEqual([3, 10])
+    await vi.waitFor(() => expect(table.problems()).toEqual([]), WAIT)
+  },
+)
 
 it('is never ready when it is closed before', async () => {
   const { append, options } = await openTable()

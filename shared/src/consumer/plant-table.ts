@@ -1,3 +1,4 @@
+import { reasonOf } from '../event-log/broker-errors.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { createThrowawayGroups, groupPrefix } from '../event-log/groups.ts'
 import { readKnownEnds, TABLE } from '../event-log/topic.ts'
@@ -33,6 +34,7 @@ export type PlantTable = {
 
 const FETCH_LIMITS = { maxWaitTimeInMs: 500 }
 const CHECK_LEADERS_EVERY_MS = 1_000
+const WATCH_EVERY_MS = 10_000
 /** A Kafka that hangs would hold the connections up for longer. */
 const CLOSE_WITHIN_MS = 10_000
 const REMEDY = 'the table was recreated, or this is another cluster: read it again from its beginning'
@@ -52,15 +54,16 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
   const wanted: (Offset | undefined)[] = [...first.ends]
   const ready = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
+  let ending: Promise<void> | undefined
   const groups = createThrowawayGroups(kafka, groupPrefix(table, 'replay'), log)
 
-  function put(partition: Partition, row: Row): void {
+  async function put(partition: Partition, row: Row): Promise<void> {
     // A repeated row is the same plant.
     if (plants.has(row.id)) return
     const { id, eventId, offset } = row
     const plant = { id, ...row.plant, eventId, partition, offset }
-    // If it throws, the row comes again.
-    onPlant?.(plant)
+    // If it fails, the row comes again.
+    await onPlant?.(plant)
     plants.set(row.id, plant)
   }
 
@@ -79,12 +82,15 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     ...{ fetchLimits: FETCH_LIMITS, haltsWhenRefused: true, groupId: groups.groupId },
     read: tableRecordReader(partitions),
     checkpointOf: async (partition) => reached.get(partition) ?? BEFORE_LOG,
-    async onRecords(partition, records, next) {
+    async onRecords(partition, records, next, from) {
       const unread = records.filter(({ row }) => row === undefined)
       const details = { partition, offset: unread[0]?.offset, records: unread.length }
       if (unread.length > 0)
         log.warn(details, 'records of the table cannot be read: another program or a newer release wrote them')
-      for (const { row } of records) if (row !== undefined) put(partition, row)
+      for (const { row } of records) {
+        if (ending !== undefined) return from
+        if (row !== undefined) await put(partition, row)
+      }
       reached.set(partition, next)
       resolveIfReady()
       return next
@@ -92,17 +98,26 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     onHalt: (error) => void end(error),
   })
 
-  const leaders = repeat({
-    ...{ time: systemTime, log, everyMs: CHECK_LEADERS_EVERY_MS, what: 'checking the leaders' },
-    task: async () => wanted.includes(undefined) && follower.ends(),
-    onHalt: (error) => void end(error),
-  })
+  const repeatOptions = {
+    ...{ time: systemTime, log, onHalt: (error: Error) => void end(error) },
+    reasonOf: (error: unknown) => reasonOf(error, { topic: table }),
+  }
+  const findLeaders = async () => wanted.includes(undefined) && follower.ends()
+  const repeated = [
+    repeat({ ...repeatOptions, everyMs: CHECK_LEADERS_EVERY_MS, task: findLeaders, what: 'checking the leaders' }),
+    repeat({ ...repeatOptions, everyMs: WATCH_EVERY_MS, task: follower.ends, what: 'checking the table' }),
+  ]
 
-  /** Called once by `close`, or when the table cannot be followed. */
-  async function end(error?: Error): Promise<void> {
+  /** By `close`, or when the table cannot be followed. */
+  function end(error?: Error): Promise<void> {
+    ending ??= endOnce(error)
+    return ending
+  }
+
+  async function endOnce(error: Error | undefined): Promise<void> {
     await within(
       CLOSE_WITHIN_MS,
-      Promise.all([follower.close(), leaders.close()]).then(() => groups.deleteAll()),
+      Promise.all([follower.close(), ...repeated.map(({ close }) => close())]).then(() => groups.deleteAll()),
     )
     const reason = error === undefined ? undefined : consumerErrorOf(error, 'unexpected')
     ready.reject(reason ?? new Error('the copy was closed before it was ready'))
@@ -114,7 +129,6 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
   // A caller that awaits the promise sees the rejection; if no caller does, it must not end the process.
   for (const { promise } of [ready, ended]) promise.catch(() => {})
   follower.start()
-  let closing: Promise<void> | undefined
   return {
     get size() {
       return plants.size
@@ -122,11 +136,12 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     get: (id) => plants.get(id),
     [Symbol.iterator]: () => plants.values(),
     ready: ready.promise,
-    problems: () => [...follower.problems(), ...follower.undecodable().map(undecodableText)],
-    close: () => {
-      closing ??= end()
-      return closing
-    },
+    problems: () => [
+      ...follower.problems(),
+      ...follower.undecodable().map(undecodableText),
+      ...repeated.flatMap(({ problems }) => problems()),
+    ],
+    close: () => end(),
     ended: ended.promise,
   }
 }

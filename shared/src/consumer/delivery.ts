@@ -1,6 +1,7 @@
 import { claimsItsId, reasonText } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { formatDuration } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Time } from '../runtime/time.ts'
 import { type Batch, batchesOf } from './batches.ts'
@@ -12,6 +13,8 @@ import type { PlantRecord } from './plant-record.ts'
  * same broker are not fetched during that time, and a rebalance of the group waits for it.
  */
 const DELIVERY_MS = 2_000
+/** A handler may be slow, but one that hangs stops all partitions of its broker. */
+const CALL_MAX_MS = 300_000
 
 /** The progress of one partition in this process, over all its assignments. */
 type PartitionProgress = {
@@ -21,6 +24,8 @@ type PartitionProgress = {
   readTo: Checkpoint | undefined
   /** The highest checkpoint that the log must contain. */
   highest: Checkpoint | undefined
+  /** The last event that a handler has now, and since when. */
+  call?: { offset: Offset; since: number } | undefined
   /** Deliveries run one after another. */
   queue: Promise<unknown>
 }
@@ -86,6 +91,7 @@ export function createDelivery(options: DeliveryOptions) {
           progress.readTo = reached
           return reached
         }
+        progress.call = { offset: batch.checkpoint.offset, since: time.now() }
         await callHandler(partition, batch)
         reached = batch.checkpoint
         advance(partition, progress, reached)
@@ -94,6 +100,7 @@ export function createDelivery(options: DeliveryOptions) {
       progress.readTo = next
       return next
     } finally {
+      progress.call = undefined
       const passed = progress.delivered as Checkpoint
       const skipped = due.filter(({ offset }) => offset <= passed.offset)
       if (!batching.deliverParked) logParked(partition, skipped)
@@ -141,6 +148,15 @@ export function createDelivery(options: DeliveryOptions) {
       }
       return passed
     },
+
+    problems: (): string[] =>
+      [...progressByPartition].flatMap(([partition, { call }]) => {
+        const ms = call && time.now() - call.since
+        if (ms === undefined || ms <= CALL_MAX_MS) return []
+        return [
+          `partition ${partition}: its handler has had offset ${call?.offset} for ${formatDuration(ms)}: limit its time`,
+        ]
+      }),
 
     async idle(): Promise<void> {
       await Promise.all([...progressByPartition.values()].map(({ queue }) => queue))

@@ -27,20 +27,20 @@ function creations(from: number, end: number) {
 
 async function openDelivery(start: Checkpoint, known: Checkpoint = BEFORE_LOG) {
   const given: number[] = []
-  const now = { mayContinue: true, working: 0, overlaps: 0, start }
+  const now = { ms: 0, mayContinue: true, working: 0, overlaps: 0, start, handle: () => nextTurn() }
   const firstClaims = await inMemory().open({ topic: 'plants', partitions: 1 })
   const delivery = createDelivery({
     firstClaims: { ...firstClaims, checkpointOf: async () => known },
     startOf: async () => now.start,
     async callHandler(_partition, { events }) {
       if (++now.working > 1) now.overlaps++
-      await nextTurn()
+      await now.handle()
       given.push(...events.map(({ offset }) => offset))
       now.working--
     },
     batching: { maxEvents: 1, deliverParked: false },
     mayContinue: () => now.mayContinue,
-    time: systemTime,
+    time: { ...systemTime, now: () => now.ms },
     log: quietLog,
   })
   return { ...delivery, given, now }
@@ -105,5 +105,20 @@ describe('a delivery', () => {
     expect(low.offset).toBeLessThan(5)
     await onRecords(P, creations(low.offset + 1, 12), at(11), low)
     expect(given.filter((offset) => offset > 4)).toEqual([10, 11])
+  })
+
+  it('names a handler that does not end, until it does', async () => {
+    const { onRecords, checkpointOf, problems, now } = await openDelivery(BEFORE_LOG)
+    const handled = Promise.withResolvers<void>()
+    now.handle = () => handled.promise
+    const taken = onRecords(P, creations(0, 1), at(0), await checkpointOf(P))
+    while (now.working < 1) await nextTurn()
+    now.ms += 300_000
+    expect(problems()).toEqual([])
+    now.ms += 1_000
+    expect(problems()).toEqual(['partition 0: its handler has had offset 0 for 5 min 1 s: limit its time'])
+    handled.resolve()
+    await taken
+    expect(problems()).toEqual([])
   })
 })

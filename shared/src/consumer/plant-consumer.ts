@@ -215,6 +215,7 @@ export function createPlantConsumer(
     problems: () => [
       ...follower.problems(),
       ...follower.undecodable().map(undecodableText),
+      ...delivery.problems(),
       ...repeated.flatMap(({ problems }) => problems()),
     ],
     async pause() {

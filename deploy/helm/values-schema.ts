@@ -10,7 +10,9 @@ const FIXED = ['HOST', 'PORT', 'OPS_PORT']
 /** Helm takes a name without a value for none, not for its default: it has to be refused for these. */
 const NEEDED = [
   ...['image', 'extraEnv', 'api', 'projector', 'topics', 'setup', 'strimzi', 'plantctl', 'backup', 'monitoring'],
-  ...['networkPolicy', 'service', 'ingress', 'httpRoute', 'autoscaling', 'args', 'runbookUrl', 'egress'],
+  ...['networkPolicy', 'service', 'ingress', 'httpRoute', 'autoscaling', 'args', 'runbookUrl', 'egress', 'enabled'],
+  ...['repository', 'replicas', 'port', 'cluster', 'authentication', 'minReplicas', 'averageCPU'],
+  ...['schedule', 'suspend', 'activeDeadlineSeconds', 'size'],
 ]
 /** They may also be of these types. */
 const NOT_ONLY_TEXT: Record<string, string> = { OTEL_TRACES_SAMPLER_ARG: 'number', PLANTS_TABLE: 'boolean' }

@@ -96,6 +96,7 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
     ['extraEnv has REDIS_URL with a password', api({ extraEnv: [{ name: 'REDIS_URL', value: 'redis://:secret@r' }] })],
     ['OTEL_EXPORTER_OTLP_ENDPOINT has a password', kafka({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://u:secret@c:4318' })],
     ['extraEnv sets PORT, which the chart has', api({ extraEnv: [{ name: 'PORT' }] })],
+    ['extraEnv sets PLANTS_TOPIC, which belongs in settings', api({ extraEnv: [{ name: 'PLANTS_TOPIC' }] })],
     ['projector.replicas is 13, but PLANTS_PARTITIONS is 12', { ...MINIMAL, projector: { replicas: 13 } }],
     ['minReplicas is more than maxReplicas', api({ autoscaling: { enabled: true, minReplicas: 9 } })],
     ['set api.ingress.hosts', api({ ingress: { enabled: true } })],
@@ -115,7 +116,11 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
     // Helm takes a name without a value for none, not for the defaults: there would be no policies.
     ["at '': missing property 'networkPolicy'", { ...MINIMAL, networkPolicy: null }],
     ["at '/projector': missing property 'extraEnv'", { ...MINIMAL, projector: { extraEnv: null } }],
+    ["at '/networkPolicy': missing property 'enabled'", { ...MINIMAL, networkPolicy: { enabled: null } }],
     ["at '/networkPolicy': missing property 'egress'", { ...MINIMAL, networkPolicy: { egress: null } }],
+    ["at '/api/autoscaling': missing property 'enabled'", api({ autoscaling: { enabled: null } })],
+    ["at '/strimzi': missing property 'cluster'", { ...MINIMAL, topics: 'strimzi', strimzi: { cluster: null } }],
+    ["at '/backup': missing property 'activeDeadlineSeconds'", { ...MINIMAL, backup: { activeDeadlineSeconds: null } }],
   ])('%s', async (message, values) => {
     const { code, stderr } = await template(helm, values)
     expect(code).toBe(1)

@@ -2,6 +2,7 @@
 {{- define "plant-store.check" -}}
 {{- $faults := list }}
 {{- $values := .Values }}
+{{- $common := list "PLANTS_TOPIC" "PLANTS_PARTITIONS" "PLANTS_TABLE" "EVENT_SOURCE" }}
 {{- $programs := list "api" "projector" }}
 {{- if eq .Values.topics "job" }}{{ $programs = append $programs "setup" }}{{ end }}
 {{- if .Values.plantctl.enabled }}{{ $programs = append $programs "plantctl" }}{{ end }}
@@ -12,8 +13,10 @@
 {{- $files := include "plant-store.files" $arguments | fromYaml }}
 {{- $names := concat (keys $settings) (keys $files) }}
 {{- range concat $values.extraEnv (index $values $program "extraEnv") }}
-{{- if has .name (concat $names (list "PORT" "OPS_PORT")) }}
-{{- $faults = append $faults (printf "extraEnv sets %s, which %s has already" .name (has .name $names | ternary (printf "settings or files of %s" $program) "the chart")) }}
+{{- if has .name $names }}
+{{- $faults = append $faults (printf "extraEnv sets %s, which settings or files of %s has already" .name $program) }}
+{{- else if has .name (concat $common (list "PORT" "OPS_PORT")) }}
+{{- $faults = append $faults (printf "extraEnv sets %s, which %s" .name (has .name $common | ternary "belongs in settings" "the chart has already")) }}
 {{- end }}
 {{- if and .value (has .name (include "plant-store.secrets" . | fromYamlArray)) }}
 {{- $faults = append $faults (printf "extraEnv has the text of %s, which everybody could read in the Deployment: use %s_FILE in files, or valueFrom" .name .name) }}
@@ -45,7 +48,7 @@
 }}
 {{- if first . }}{{ $faults = append $faults (last .) }}{{ end }}
 {{- end }}
-{{- range $name := list "PLANTS_TOPIC" "PLANTS_PARTITIONS" "PLANTS_TABLE" "EVENT_SOURCE" }}
+{{- range $name := $common }}
 {{- range $program := $programs }}
 {{- if hasKey (index $values $program "settings") $name }}
 {{- $faults = append $faults (printf "%s.settings has %s: all programs need the same, so set it in settings" $program $name) }}

@@ -100,8 +100,11 @@ function write(stream: NodeJS.WriteStream, text: string, signal: AbortSignal): P
   return abortable(promise, signal)
 }
 
-function outputError({ code, errno }: NodeJS.ErrnoException): OutputError {
-  if (code === 'EPIPE') return new ClosedPipe()
-  const reason = errno === undefined ? 'it is closed' : getSystemErrorMessage(errno)
-  return new OutputError(`stdout cannot be written: ${reason}. Correct it and run this again`)
+function outputError(error: NodeJS.ErrnoException): OutputError {
+  return error.code === 'EPIPE' ? new ClosedPipe() : new OutputError(`stdout cannot be written: ${correctionOf(error)}`)
+}
+
+/** The reason why a file cannot be used, and the remedy. What was closed in this process has no error number. */
+export function correctionOf({ errno }: NodeJS.ErrnoException): string {
+  return `${errno === undefined ? 'it is closed' : getSystemErrorMessage(errno)}. Correct it and run this again`
 }

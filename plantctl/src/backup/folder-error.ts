@@ -1,18 +1,15 @@
 import { access, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { getSystemErrorMessage } from 'node:util'
+import { correctionOf } from '../cli-context.ts'
 
 /** Does work on a folder; an error of its file system is thrown with the folder, the reason and what to do. */
 export async function withFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const { errno } = error as NodeJS.ErrnoException
-    if (errno === undefined) throw error
-    const reason = getSystemErrorMessage(errno)
-    throw new Error(`${folder}: ${reason}. Correct it and run this again: a backup that was complete still is`, {
-      cause: error,
-    })
+    const cause = error as NodeJS.ErrnoException
+    if (cause.errno === undefined) throw error
+    throw new Error(`${folder}: ${correctionOf(cause)}: a backup that was complete still is`, { cause })
   }
 }
 

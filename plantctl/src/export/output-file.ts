@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { getSystemErrorMessage } from 'node:util'
+import { correctionOf } from '../cli-context.ts'
 import { UsageError } from '../command.ts'
 
 /** The mode of a file with names and tags. */
@@ -15,14 +15,13 @@ export const OWNER_ONLY = 0o600
 export async function openOutputFile(file: string) {
   const { target, mode } = await targetOf(file)
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.partial`)
-  const reasonOf = ({ errno = 0 }: NodeJS.ErrnoException) => getSystemErrorMessage(errno)
   const opened = await openWholeFile(temporary, mode).catch((cause: NodeJS.ErrnoException) => {
-    throw new UsageError(`--output ${file}: no file can be created in ${dirname(target)}: ${reasonOf(cause)}`, {
+    throw new UsageError(`--output ${file}: no file can be created in ${dirname(target)}: ${correctionOf(cause)}`, {
       cause,
     })
   })
   const failed = (cause: NodeJS.ErrnoException): never => {
-    throw new Error(`--output ${file}: ${reasonOf(cause)}. Correct it and run this again`, { cause })
+    throw new Error(`--output ${file}: ${correctionOf(cause)}`, { cause })
   }
   return {
     ...opened,

@@ -81,6 +81,9 @@ describe('checking a topic', () => {
     await setPartitions(topic, PARTITIONS + 1)
     await expect(check(topic)).rejects.toThrow(PreconditionError)
     await expect(check(topic)).rejects.toThrow(/has 4 partitions, but PLANTS_PARTITIONS is 3: set it to/)
+    await expect(checkTopic(topic.kafka, topic, TABLE)).rejects.toThrow(
+      /is 3: stop the projectors, delete the topic of/,
+    )
   })
 
   it('rejects a topic that has lost its first events', async () => {

@@ -33,6 +33,8 @@ export type TopicKind = {
   otherwise: string
   /** What to do, and in which order, when there is no topic. */
   missing: string
+  /** The remedy for another number of partitions. */
+  repartitioned: string
   /** The loss without the first records, and the remedy. */
   lost: string
 }
@@ -44,6 +46,8 @@ export const LOG: TopicKind = {
   required: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
   otherwise: 'would lose events',
   missing: `if it was deleted, restore it: ${RESTORE_RECIPE}. Else create it`,
+  repartitioned:
+    'set it to the number the topic was created with. If it was changed later, it cannot be used: ids have moved',
   lost: 'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC',
 }
 /** The remedy for a table that lacks rows, or was written from another log. */
@@ -54,6 +58,7 @@ export const TABLE: TopicKind = {
   required: { 'cleanup.policy': 'compact' },
   otherwise: 'would lose plants or keep repeated ones',
   missing: 'create it',
+  repartitioned: WRITE_TABLE_ANEW,
   lost: `some plants: ${WRITE_TABLE_ANEW}`,
 }
 const LOST_CLAIMS = 'the first claims of ids. Restore the topic from a copy'
@@ -96,7 +101,7 @@ export async function checkLedPartitions(
   return withAdmin(kafka, async (admin) => {
     // The configuration first: a metadata request for a missing topic could make the broker create it.
     const configuration = await confirmed(() => describeExisting(admin, settings, kind))
-    const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
+    const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings, kind))
     checkConfiguration(settings.topic, configuration, kind)
     const warnings = [
       ...(kind === LOG ? await olderKafka(admin) : []),
@@ -219,12 +224,11 @@ async function endsOfWholeLog(
   return ends
 }
 
-async function checkPartitions(admin: Admin, { topic, partitions }: TopicSettings) {
+async function checkPartitions(admin: Admin, { topic, partitions }: TopicSettings, { repartitioned }: TopicKind) {
   const { topicId, partitions: found } = await readTopic(admin, topic)
   if (found.length !== partitions) {
     throw new PreconditionError(
-      `topic ${topic} has ${found.length} partitions, but PLANTS_PARTITIONS is ${partitions}: set it to ` +
-        'the number the topic was created with. A topic whose number was changed later cannot be used: ids have moved',
+      `topic ${topic} has ${found.length} partitions, but PLANTS_PARTITIONS is ${partitions}: ${repartitioned}`,
     )
   }
   return { topicId, replicas: Math.min(...found.map(({ replicas }) => replicas.length)) }

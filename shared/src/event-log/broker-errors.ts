@@ -183,7 +183,7 @@ const refusedAppends = (topic: string): Record<number, readonly [RefusalKind, st
   // TOPIC_AUTHORIZATION_FAILED: checked for the whole request, before any append.
   29: ['permanent', `Kafka refuses this user Write on topic ${topic}: add the ACL`],
   // INVALID_TIMESTAMP: outside message.timestamp.before.max.ms and message.timestamp.after.max.ms.
-  32: ['records', 'Kafka does not accept the time of a record: correct the clock of this host or of the broker'],
+  32: ['records', `Kafka does not accept the time of a record: correct the clock, or message.timestamp.* of ${topic}`],
   // UNSUPPORTED_FOR_MESSAGE_FORMAT: records with headers, and a topic in the format before Kafka 0.11.
   43: ['permanent', `topic ${topic} has the message format of an old Kafka: raise its message.format.version`],
   // INVALID_RECORD: found while the batch is validated, before the append.

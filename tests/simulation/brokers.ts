@@ -103,6 +103,8 @@ export function createSimulatedAppender(
 
     noLeader: () => ({ is: 'refused', why: 'transient', cause: new AppendRefused('no leader') }),
 
+    heldBackMs: () => 0,
+
     async refreshLeaders() {
       const [leaders] = await network.call(process, 'read of the leaders', [brokers.leaders]).catch(() => [])
       known = leaders ?? known

@@ -21,6 +21,7 @@ function observedAppender(metrics: ReturnType<typeof createMetrics>) {
     noLeader,
     refreshLeaders: async () => {},
     responds: async () => true,
+    heldBackMs: () => 0,
     send: () => promise,
   }
   return { send: () => addApiMetrics(metrics).observeAppends(appender).send(1, 'healthy', batches), respond: resolve }

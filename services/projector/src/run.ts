@@ -71,6 +71,7 @@ async function start(context: ServiceContext): Promise<void> {
     passed: projector.checkpoints,
     updateEnds: projector.updateEnds,
     problems: () => [...readModel.problems(), ...projector.problems(), ...(writer?.problems() ?? [])],
+    notices: () => table?.throttling() ?? [],
   })
   void projector.verified.then(service.reportReady)
   log.info({ operationsPort: service.operationsPort, topic, partitions }, 'projecting')

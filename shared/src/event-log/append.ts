@@ -137,7 +137,10 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     responds: leaders.responds,
 
     /** The quota of Kafka that delays appends, with the remedy; empty when none does. */
-    throttling: () => throttledAppends(leaders.heldBackMs()),
+    throttling: () => throttledAppends(leaders.longestHoldMs()),
+
+    /** The time for which a quota of Kafka delays the next request of this connection, in ms. */
+    heldBackMs: leaders.heldBackMs,
 
     /**
      * Sends records to a leader, in one request over the connection of the channel. Never rejects. Ends within the time

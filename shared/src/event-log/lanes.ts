@@ -7,6 +7,7 @@ import { createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
 import { type Appender, type AppendResult, bytesOf, MAX_APPEND_BYTES } from './append.ts'
 import { AppendRefused, reasonOf } from './broker-errors.ts'
+import { RAISE_APPEND_QUOTA } from './throttling.ts'
 
 export const LANE_LIMITS = { maxBatchRecords: 2_000, maxBatchBytes: MAX_APPEND_BYTES }
 const RETRY = { firstMs: 100, longestMs: 1_000 }
@@ -14,6 +15,7 @@ const RETRY = { firstMs: 100, longestMs: 1_000 }
 const LATE_MS = 500
 /** A change of leaders takes less. */
 const NOT_ACKNOWLEDGED_MAX_MS = 10_000
+const HELD_BACK = new AppendRefused(`a quota of Kafka holds appends back: ${RAISE_APPEND_QUOTA}`)
 
 /** The end of an append. `notWritten`: no attempt reached the log. `unknown`: an attempt may be in the log. */
 export type Written =
@@ -32,7 +34,7 @@ export type Append = {
 }
 
 export type LaneOptions = {
-  appender: Pick<Appender, 'leaderOf' | 'noLeader' | 'refreshLeaders' | 'responds' | 'send'>
+  appender: Pick<Appender, 'leaderOf' | 'noLeader' | 'refreshLeaders' | 'responds' | 'send' | 'heldBackMs'>
   partitions: number
   time: Time
   log: Log
@@ -81,7 +83,7 @@ type Failed = Exclude<AppendResult, { is: 'appended' }>
 type Batches = ReadonlyMap<PartitionQueue, readonly Entry[]>
 /** `isPassed`: the second lane takes what arrives for the other partitions of the leader. */
 type Request = { batches: Batches; isPassed: boolean; superseded: AbortController }
-type Lane = { leader: number; channel: Channel; request: Request | undefined }
+type Lane = { leader: number; channel: Channel; request: Request | undefined; isHeldBack: boolean }
 
 /**
  * Appends records one by one. Records that arrive while a request is in flight share the next one. Each leader has two
@@ -124,7 +126,7 @@ export function createLanes(options: LaneOptions) {
       if (queue.entries.length === 0) continue
       const lane = laneOf(queue)
       if (lane === undefined) waitForLeader(queue)
-      else if (lane.request === undefined) due.set(lane, [...(due.get(lane) ?? []), queue])
+      else if (lane.request === undefined && !lane.isHeldBack) due.set(lane, [...(due.get(lane) ?? []), queue])
     }
     for (const [lane, inLane] of due) {
       const healthy = inLane.filter(({ isSuspect }) => !isSuspect)
@@ -146,7 +148,7 @@ export function createLanes(options: LaneOptions) {
 
   function lane(leader: number, channel: Channel): Lane {
     const key = `${leader} ${channel}`
-    const known = lanes.get(key) ?? { leader, channel, request: undefined }
+    const known = lanes.get(key) ?? { leader, channel, request: undefined, isHeldBack: false }
     lanes.set(key, known)
     return known
   }
@@ -203,7 +205,14 @@ export function createLanes(options: LaneOptions) {
       queue.isInFlight = false
       settle(queue, sent, results.get(queue.partition) as AppendResult)
     }
+    // What waits here, instead of in kafkajs, is certainly not written, and not sent when it was given up.
+    const heldBackMs = appender.heldBackMs(lane.leader, lane.channel)
+    lane.isHeldBack = heldBackMs > 0
     dispatch()
+    if (!lane.isHeldBack) return
+    await delay(time, heldBackMs, closing.signal)
+    lane.isHeldBack = false
+    dispatchSoon()
   }
 
   async function sendWhileLed({ leader, channel }: Lane, request: Request): Promise<Map<Partition, AppendResult>> {
@@ -319,8 +328,9 @@ export function createLanes(options: LaneOptions) {
         giveUp() {
           entry.isGivenUp = true
           if (entry.isInFlight || entry.mayBeWritten) return { is: 'unknown' }
-          const isLed = appender.leaderOf(record.partition) !== undefined
-          return { is: 'notWritten', cause: entry.refusal ?? (isLed ? undefined : appender.noLeader().cause) }
+          const lane = laneOf(queue)
+          const reason = lane === undefined ? appender.noLeader().cause : lane.isHeldBack ? HELD_BACK : undefined
+          return { is: 'notWritten', cause: entry.refusal ?? reason }
         },
       }
     },

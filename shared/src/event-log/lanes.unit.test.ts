@@ -44,12 +44,14 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
   }[] = []
   const failures = { count: 0 }
   const frozen = new Set<number>()
+  const quota = { heldBackMs: 0 }
   const lanes = createLanes({
     onFailure: () => void failures.count++,
     appender: {
       leaderOf: (partition) => leaders[partition],
       refreshLeaders: async () => {},
       responds: async (leader) => !frozen.has(leader),
+      heldBackMs: (leader) => (leader === LEADERS[P] ? quota.heldBackMs : 0),
       noLeader: () => refused('transient') as Refusal,
       send(leader, channel, batches, signal) {
         const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
@@ -71,9 +73,7 @@ function openLanes({ limits = LANE_LIMITS } = {}) {
   return {
     ...lanes,
     failures,
-    frozen,
-    requests,
-    leaders,
+    ...{ frozen, quota, requests, leaders },
     /** Starts to append a record of each of these partitions. */
     async appendTo(...partitions: Partition[]) {
       const appends = partitions.map((partition) => {
@@ -184,6 +184,19 @@ describe('lanes', () => {
     await lanes.advance(10 * LATE_MS)
     expect(lanes.sent()).toEqual(['1 healthy P×1'])
     expect(queued?.giveUp()).toEqual({ is: 'notWritten' })
+  })
+
+  it('what arrives while a quota holds a leader back is not sent until then', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P)
+    lanes.quota.heldBackMs = 20_000
+    await last(lanes).answer([appendedAt(0)])
+    const [queued] = await lanes.appendTo(P, Q, R)
+    expect(lanes.sent().slice(1)).toEqual(['2 healthy R×1'])
+    expect(queued?.giveUp()).toMatchObject({ is: 'notWritten', cause: { message: expect.stringMatching(/^a quota/) } })
+    lanes.quota.heldBackMs = 0
+    await lanes.advance(20_000)
+    expect(lanes.sent().slice(2)).toEqual(['1 healthy Q×1'])
   })
 
   it('what is sent past a late request does not wait for the replicas of a suspect partition', async () => {

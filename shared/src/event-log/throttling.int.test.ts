@@ -19,12 +19,12 @@ const NO_ERROR = 0
 const ERROR_AT = 16
 
 /** kafkajs has no such request. See AlterClientQuotasRequest.json of Kafka, version 0. */
-async function limit(quota: string, clientId: string): Promise<void> {
+async function limit(quota: string, clientId: string, allowed: number): Promise<void> {
   const int16 = (value: number) => Buffer.from([value >> 8, value & 0xff])
   const int32 = (value: number) => Buffer.concat([int16(value >>> 16), int16(value & 0xffff)])
   const text = (value: string) => Buffer.concat([int16(value.length), Buffer.from(value)])
   const rate = Buffer.alloc(8)
-  rate.writeDoubleBE(BYTES_PER_SECOND)
+  rate.writeDoubleBE(allowed)
   const one = int32(1)
   const header = [int16(ALTER_CLIENT_QUOTAS), int16(0), int32(0), text('test')]
   const entity = [one, text('client-id'), text(clientId)]
@@ -38,10 +38,10 @@ async function limit(quota: string, clientId: string): Promise<void> {
   expect(response.readInt16BE(ERROR_AT)).toBe(NO_ERROR)
 }
 
-async function openThrottled(quota: string) {
+async function openThrottled(quota: string, allowed = BYTES_PER_SECOND) {
   const brokers = inject('kafkaBrokers')
   const clientId = `throttled-${randomUUID()}`
-  await limit(quota, clientId)
+  await limit(quota, clientId, allowed)
   return { ...(await createTestTopic(brokers, 1)), throttled: createKafka(brokers.split(','), clientId, quietLog) }
 }
 
@@ -65,8 +65,12 @@ it('names a quota of Kafka that makes the requests of a reader wait', async () =
   )
 })
 
-it('names a quota of Kafka that makes appends wait', async () => {
-  const { throttled, topic } = await openThrottled('producer_byte_rate')
+it.each([
+  ['producer_byte_rate', BYTES_PER_SECOND],
+  // Kafka lets no request wait for longer than 1 s by it.
+  ['request_percentage', 0.001],
+])('names the quota %s of Kafka that makes appends wait', async (quota, allowed) => {
+  const { throttled, topic } = await openThrottled(quota, allowed)
   const appender = await appendTo(throttled, topic)
   expect(appender.throttling()).toEqual([
     expect.stringMatching(/^kafka: a quota holds appends back for \d+ s: raise producer_byte_rate or/),

@@ -5,14 +5,15 @@ import { reasonOf } from './broker-errors.ts'
 /** A reader whose requests wait longer may send its heartbeats too late for its group, which then expels it. */
 const NAMED_AFTER_MS = 3_000
 /** Shorter waits of appends are within the usual times of creates. */
-const APPENDS_NAMED_AFTER_MS = 1_000
+const APPENDS_NAMED_AFTER_MS = 500
 
 const remedy = (quota: string) => `raise ${quota} or request_percentage of this client or user (kafka-configs.sh)`
+export const RAISE_APPEND_QUOTA = remedy('producer_byte_rate')
 
 /** The quota that holds appends back for so long, as text for people; empty for a short time. */
 export function throttledAppends(heldBackMs: number): string[] {
   if (heldBackMs < APPENDS_NAMED_AFTER_MS) return []
-  return [`kafka: a quota holds appends back for ${Math.ceil(heldBackMs / 1_000)} s: ${remedy('producer_byte_rate')}`]
+  return [`kafka: a quota holds appends back for ${Math.ceil(heldBackMs / 1_000)} s: ${RAISE_APPEND_QUOTA}`]
 }
 
 /** Reasons without an error why a consumer is delayed, or its group expels it: quotas and failed heartbeats. */
@@ -42,15 +43,11 @@ export function createThrottling(time: Time) {
 
     problems(): string[] {
       const waitedMs = time.now() - Math.min(...waitingSince.values())
-      return [
-        ...(waitedMs > NAMED_AFTER_MS
-          ? [
-              `kafka: a quota has held requests back for ${Math.round(waitedMs / 1_000)} s, and heartbeats with them: ` +
-                remedy('consumer_byte_rate'),
-            ]
-          : []),
-        ...(heartbeatFailure === undefined ? [] : [`kafka: heartbeats fail: ${heartbeatFailure}`]),
-      ]
+      const quota =
+        `kafka: a quota has held requests back for ${Math.round(waitedMs / 1_000)} s, and heartbeats with them: ` +
+        remedy('consumer_byte_rate')
+      const failures = heartbeatFailure === undefined ? [] : [`kafka: heartbeats fail: ${heartbeatFailure}`]
+      return waitedMs > NAMED_AFTER_MS ? [quota, ...failures] : failures
     },
   }
 }

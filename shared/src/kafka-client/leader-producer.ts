@@ -1,5 +1,6 @@
 import { addAbortListener } from 'node:events'
 import { singleFlight } from '../runtime/single-flight.ts'
+import { dropAll } from './connections.ts'
 import type { Address, Broker, Cluster, Partition, RequestDefinition } from './kafkajs-parts.ts'
 import { askReplicas } from './newest-leaders.ts'
 import type { ProduceOptions } from './produce-request.ts'
@@ -24,6 +25,10 @@ export class NotSent extends Error {
 }
 
 const PRODUCE = 0
+/** Short delays follow each other, with times in between. */
+const HOLD_KEPT_MS = 5_000
+
+const keyOf = (leader: number, channel: Channel) => `${leader} ${channel}`
 
 /** Produces to the leaders of one topic, over separate connections. */
 export type LeaderProducer = ReturnType<typeof createLeaderProducer>
@@ -41,8 +46,8 @@ export function createLeaderProducer(cluster: Cluster, definition: ProduceDefini
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
   /** The partitions in the metadata: what other replicas know of newer leaders is found here at once. */
   let partitions = new Map<number, Partition>()
-  /** A quota of Kafka delays the next request to a broker until then. */
-  let heldBackUntil = 0
+  /** The newest delay by a quota of Kafka of the next request, by connection. */
+  const holds = new Map<string, { ms: number; until: number }>()
 
   const addressOf = (leader: number) => brokerPool.metadata?.brokers.find(({ nodeId }) => nodeId === leader)
 
@@ -54,7 +59,7 @@ export function createLeaderProducer(cluster: Cluster, definition: ProduceDefini
   function brokerOf(leader: number, channel: Channel): Promise<Broker> {
     const address = addressOf(leader)
     if (address === undefined) throw new Error(`broker ${leader} is not in the metadata`)
-    const key = `${leader} ${channel}`
+    const key = keyOf(leader, channel)
     const known = channels.get(key)
     if (known?.address.host === address.host && known.address.port === address.port) return known.broker
     void known?.broker.then((broker) => broker.disconnect())
@@ -76,7 +81,7 @@ export function createLeaderProducer(cluster: Cluster, definition: ProduceDefini
     try {
       const broker = await brokerOf(leader, channel)
       signal?.throwIfAborted()
-      using _listener = signal && addAbortListener(signal, () => drop(broker, signal.reason))
+      using _listener = signal && addAbortListener(signal, () => dropAll(broker.connectionPool, signal.reason))
       await broker.connect()
       const { partitions, topicId, ...options } = call
       const build = broker.lookupRequest(PRODUCE, definition)
@@ -92,7 +97,8 @@ export function createLeaderProducer(cluster: Cluster, definition: ProduceDefini
         // That of kafkajs rejects with the first error of a partition.
         response: { ...response, parse: async (decoded) => decoded },
       })) as ProduceResponse
-      heldBackUntil = Math.max(heldBackUntil, performance.now() + (produced.clientSideThrottleTime ?? 0))
+      const ms = produced.clientSideThrottleTime ?? 0
+      holds.set(keyOf(leader, channel), { ms, until: performance.now() + ms })
       return produced.topics.flatMap(({ partitions: each }) => each)
     } catch (error) {
       throw isSent ? error : new NotSent('the request was not sent', { cause: error })
@@ -138,16 +144,19 @@ export function createLeaderProducer(cluster: Cluster, definition: ProduceDefini
 
     produce,
 
-    /** The time for which a quota of Kafka delays the next request to one of the brokers, in ms. */
-    heldBackMs: (): number => Math.max(0, heldBackUntil - performance.now()),
+    /** The time for which a quota of Kafka delays the next request of this connection, in ms. */
+    heldBackMs: (leader: number, channel: Channel): number =>
+      Math.max(0, (holds.get(keyOf(leader, channel))?.until ?? 0) - performance.now()),
+
+    /** The longest of the delays that have not ended, or a short time ago. */
+    longestHoldMs(): number {
+      const since = performance.now() - HOLD_KEPT_MS
+      return Math.max(0, ...holds.values().map(({ ms, until }) => (until > since ? ms : 0)))
+    },
 
     async disconnect(): Promise<void> {
       const brokers = await Promise.all([...channels.values()].map(({ broker }) => broker))
       await Promise.all([cluster, ...brokers].map((each) => each.disconnect()))
     },
   }
-}
-
-function drop({ connectionPool }: Broker, error: Error): void {
-  for (const connection of connectionPool.pool) connection.drop(error)
 }

@@ -39,10 +39,10 @@ export function openTable(
   table: string,
   { tableId }: Pick<StartState, 'tableId'>,
   common: { log: Log; time: Time },
-): TableStores & { close(): Promise<void> } {
-  const { appendEach, leaderOf, close } = createAppender(kafka, table, tableId)
+): TableStores & Pick<Appender, 'throttling' | 'close'> {
+  const { appendEach, leaderOf, throttling, close } = createAppender(kafka, table, tableId)
   return {
-    ...{ source, readModel, appendEach, leaderOf, close },
+    ...{ source, readModel, appendEach, leaderOf, throttling, close },
     latestRows: (wanted, signal) => readKnownLatestRows({ kafka, table, partitions, signal, log: common.log }, wanted),
     readLog: (ranges, onRecords, signal) =>
       replay({

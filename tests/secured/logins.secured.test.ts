@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { reasonOf, TokenMissing } from '@plant-store/shared/event-log/broker-errors.ts'
-import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { createKafka, type Security, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { KAFKA_SETTINGS } from '@plant-store/shared/event-log/kafka-settings.ts'
 import { kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
@@ -84,17 +84,23 @@ it('a plant is created and read with a certificate', async () => {
   expect((await readPlant(api.url, 1n))?.body).toMatchObject({ name: 'Monstera' })
 })
 
-it('a login without a password leaves no connection open', async () => {
+/** A client that logs in like this, and its connections. */
+function connectingClient(sasl: Security['sasl']) {
   const sockets: Socket[] = []
-  const authenticate = () => Promise.reject(new Error('the file of the password is missing'))
   const client = createKafka(kafka.sasl.split(','), 'test', quietLog, {
-    sasl: { mechanism: 'plain', authenticationProvider: () => ({ authenticate }) },
+    sasl,
     socketFactory({ host, port, onConnect }) {
       const socket = connect({ host, port }, onConnect)
       sockets.push(socket)
       return socket
     },
   })
+  return { client, sockets }
+}
+
+it('a login without a password leaves no connection open', async () => {
+  const authenticate = () => Promise.reject(new Error('the file of the password is missing'))
+  const { client, sockets } = connectingClient({ mechanism: 'plain', authenticationProvider: () => ({ authenticate }) })
   await expect(withAdmin(client, (admin) => admin.listTopics())).rejects.toThrow('the file of the password is missing')
   expect(sockets.length).toBeGreaterThan(0)
   await vi.waitFor(() => expect(sockets.filter(({ closed }) => !closed)).toHaveLength(0), CLOSED_WITHIN)
@@ -226,8 +232,13 @@ describe('it is said what to correct when Kafka refuses a client by', () => {
 it('no request fails while sessions begin and end', async () => {
   const environment = { kafkaBrokers: kafka.brokers }
   const { api, projector, load, expectNoHarm } = await startLoadedStore(environment, kafka.loginOf(USER))
-  const until = Date.now() + 3 * SESSION_MS
-  while (Date.now() < until) await load.goesOn()
+  const { client, sockets } = connectingClient({ mechanism: 'plain', username: USER, password: PASSWORD })
+  await withAdmin(client, async (admin) => {
+    const until = Date.now() + 3 * SESSION_MS
+    while (Date.now() < until) await Promise.all([load.goesOn(), admin.describeCluster()])
+    // Kafka closes a connection that does not log in again, and a client that is not served connects again.
+    expect(sockets.map(({ closed }) => closed)).toEqual(sockets.map(() => false))
+  })
   await untilReady(api, projector)
   await expectNoHarm()
 })

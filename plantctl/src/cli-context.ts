@@ -104,7 +104,7 @@ function outputError(error: NodeJS.ErrnoException): OutputError {
   return error.code === 'EPIPE' ? new ClosedPipe() : new OutputError(`stdout cannot be written: ${correctionOf(error)}`)
 }
 
-/** The reason why a file cannot be used, and the remedy. What was closed in this process has no error number. */
+/** The reason why a file cannot be used, and the remedy. A stream that this process has closed has no error number. */
 export function correctionOf({ errno }: NodeJS.ErrnoException): string {
   return `${errno === undefined ? 'it is closed' : getSystemErrorMessage(errno)}. Correct it and run this again`
 }

@@ -153,7 +153,7 @@ export async function readReaders(kafka: Kafka, topic: string) {
       ),
       /**
        * Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. Concealed:
-       * it exists, but a member of the new protocol (KIP-848) makes it dead to those of the classic one.
+       * it exists, but Kafka shows none of its members, because one uses the new protocol (KIP-848).
        */
       projectorState: isListed && projectors?.state === 'Dead' ? 'Concealed' : (projectors?.state ?? 'Dead'),
       projectors: projectors?.members ?? [],

@@ -31,7 +31,7 @@ export type TopicKind = {
   required: Readonly<Record<string, string>>
   /** The effect of other settings. */
   otherwise: string
-  /** What to do, and in which order, when there is no topic. */
+  /** The remedy when there is no topic; its settings follow. */
   missing: string
   /** The remedy for another number of partitions. */
   repartitioned: string

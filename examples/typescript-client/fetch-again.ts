@@ -15,7 +15,9 @@ export async function fetchAgain(request: Request, { timeLimitMs = TIME_LIMIT_MS
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
     const response = await fetchWhole(request, timeLimitMs).catch((error: Error) => error)
     const isFinal = response instanceof Response ? ![429, 503].includes(response.status) : request.signal.aborted
-    const pauseMs = Math.max(waitMs, retryAfterMs(response))
+    // A date, which a proxy may send, counts as 0.
+    const askedS = response instanceof Response ? Number(response.headers.get('retry-after')) || 0 : 0
+    const pauseMs = Math.max(waitMs, 1_000 * askedS)
     if (isFinal || !mayRepeat || Date.now() + pauseMs > end) {
       if (response instanceof Error) throw response
       return response
@@ -36,12 +38,3 @@ async function fetchWhole(request: Request, timeLimitMs: number): Promise<Respon
     clearTimeout(timer)
   }
 }
-
-/** The wait that a response asks for. A date, which a proxy may send, counts as 0. */
-function retryAfterMs(response: Response | Error): number {
-  return response instanceof Error ? 0 : 1_000 * (Number(response.headers.get('retry-after')) || 0)
-}
-
-/** The failure that a response reports; one of a proxy may have no body. */
-export const failureOf = (error: { message: string } | undefined, response: Response | undefined) =>
-  new Error(error?.message || `the response has status ${response?.status}`)

@@ -1,13 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { create, list, read } from './client.ts'
 
-// node main.ts openapi-fetch|hey-api [ID…], with BASE_URL and TOKEN: creates plants, each twice, reads and lists them.
-
-const [generator = 'openapi-fetch', ...given] = process.argv.slice(2)
-const { create, list, read } = (await import(`./with-${generator}.ts`)) as typeof import('./with-openapi-fetch.ts')
+// node main.ts [ID…], with BASE_URL and TOKEN: creates plants, each twice, reads and lists them.
 
 /** By default, odd ids beyond 2^53: a number would be another one. */
 const random = () => 2n ** 53n + 2n * BigInt(randomInt(2 ** 40)) + 1n
-const ids = given.length === 0 ? Array.from({ length: 3 }, random) : given.map(BigInt)
+const given = process.argv.slice(2).map(BigInt)
+const ids = given.length > 0 ? given : [random(), random(), random()]
 const positions: string[] = []
 for (const id of ids) {
   // A program keeps the key until the create has a result: with the same key, it is the same create.

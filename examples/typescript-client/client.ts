@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch'
 import { parse, stringify } from './exact-json.ts'
-import { failureOf, fetchAgain } from './fetch-again.ts'
+import { fetchAgain } from './fetch-again.ts'
 import type { components, paths } from './generated/openapi-fetch.d.ts'
 
 type NewPlant = components['schemas']['NewPlant']
@@ -41,12 +41,15 @@ export async function read(id: bigint, position: string): Promise<string> {
 export async function* list(position: string) {
   const header = { 'Plants-Position': position }
   for (let cursor: string | undefined; ; ) {
-    const { data, error, response } = await plants.GET('/plants', {
-      params: { header, query: { limit: 2, ...(cursor && { cursor }) } },
-    })
+    const query = { limit: 2, ...(cursor && { cursor }) }
+    const { data, error, response } = await plants.GET('/plants', { params: { header, query } })
     if (data === undefined) throw failureOf(error, response)
     yield* data.items
     if (data.next === undefined) return
     cursor = data.next
   }
 }
+
+/** The failure that a response reports; one of a proxy may have no body. */
+const failureOf = (error: { message: string } | undefined, response: Response) =>
+  new Error(error?.message || `the response has status ${response.status}`)

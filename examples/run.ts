@@ -11,8 +11,7 @@ import { installPython } from '../local/toolchain/python.ts'
 
 const HELP = `Runs an example of a consumer. Downloads and builds what it needs.
 
-  npm run example -- search-index follow     a live full-text index in SQLite (TypeScript)
-  npm run example -- own-table rebuild       a table rebuilt beside the old one (TypeScript)
+  npm run example -- own-table follow        a table in SQLite, live, or rebuilt (TypeScript)
   npm run example -- python follow           effects exactly once (Python 3.10 or newer)
   npm run example -- java follow             the rule in memory (Java 17 or newer, and Maven)
   npm run example -- python-table            all plants from the table, without a rule (Python 3.10 or newer)
@@ -32,8 +31,11 @@ type Program = { command: string; args: string[]; env?: NodeJS.ProcessEnv }
  * their sources. Each throws a Failure that says what to install.
  */
 export const PROGRAMS: Record<string, () => Promise<Program>> = {
-  'search-index': async () => typescript('search-index'),
-  'own-table': async () => typescript('own-table'),
+  // The source of the library. Elsewhere it is a package and needs no condition.
+  'own-table': async () => ({
+    command: process.execPath,
+    args: ['--conditions=plant-store-source', path('own-table', 'main.ts')],
+  }),
   python: () => python('python'),
   'python-table': () => python('python-table'),
   java: () => java('java', 'Main'),
@@ -79,11 +81,6 @@ export function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...env, KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_TABLE }
 }
 
-/** The examples here use the source of the library. Elsewhere it is a package and needs no condition. */
-function typescript(name: string): Program {
-  return { command: process.execPath, args: ['--conditions=plant-store-source', path(name, 'main.ts')] }
-}
-
 async function python(name: string): Promise<Program> {
   const commands = await installPython(`examples/${name}`, path(name, 'requirements.txt'))
   return { command: join(commands, 'python'), args: ['-B', path(name, 'main.py')] }
@@ -98,20 +95,15 @@ async function java(name: string, ...main: string[]): Promise<Program> {
   const { java: command } = await findJava().catch((error) => {
     throw new Failure('The example needs Java: install a JDK, 17 or newer.', { cause: error })
   })
-  const folder = await buildJava(name)
-  const classpath = [join(folder, 'classes'), join(folder, 'lib', '*')].join(delimiter)
-  const logging = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'
-  return { command, env: javaEnvironment(), args: [...JAVA_LANGUAGE, logging, '-cp', classpath, ...main] }
-}
-
-/** Resolves to the folder with the classes and their libraries. */
-function buildJava(name: string): Promise<string> {
   const pom = path(name, 'pom.xml')
   const files = globSync('src/**/*.*', { cwd: path(name) }).sort()
   const sources = [pom, ...files.map((file) => path(name, file))]
-  return builtOnce(`examples/${name}`, sources, { timeoutMs: BUILD_TIMEOUT_MS }, async (folder, run) => {
+  const built = await builtOnce(`examples/${name}`, sources, { timeoutMs: BUILD_TIMEOUT_MS }, async (folder, run) => {
     const advice = `Install Maven, the ${name} example is built with it.`
     const args = ['-B', '-q', '-f', pom, 'process-classes', `-Dtarget=${folder}`]
     await run('mvn', args, { env: javaEnvironment(), advice })
   })
+  const classpath = [join(built, 'classes'), join(built, 'lib', '*')].join(delimiter)
+  const logging = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'
+  return { command, env: javaEnvironment(), args: [...JAVA_LANGUAGE, logging, '-cp', classpath, ...main] }
 }

@@ -3,19 +3,23 @@ import { expect, it } from 'vitest'
 import { openPlantTable } from '../examples/own-table/plant-table.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
-const row = (id: bigint) => ({ id, name: `plant ${id}`, tag: null })
+const row = (id: bigint) => ({ id, name: `plant ${id}` })
 
-it('a rebuild of the table that another one has ended cannot replace it', () => {
+it('only a rebuild that has ended replaces the table, and no second one runs meanwhile', async () => {
   const file = join(temporaryFolder(), 'plants.sqlite')
   const [one, other] = [openPlantTable(file), openPlantTable(file)]
-  const ended = one.startRebuild()
-  ended.add([row(1n)])
-  const rebuild = other.startRebuild()
-  expect(() => ended.add([row(2n)])).toThrow('no such table')
-  expect(() => ended.switchTo(new Map([[0, 2]]))).toThrow('no such table')
-  rebuild.add([row(1n), row(2n)])
-  rebuild.switchTo(new Map([[0, 2]]))
-  expect([...one.all()].map(({ id }) => id)).toEqual([1n, 2n])
+  const ids = () => [...other.all()].map(({ id }) => id)
+  one.add([row(1n)])
+  const failing = one.rebuild(async (add) => {
+    add([row(2n)])
+    await expect(other.rebuild(async () => {})).rejects.toThrow('database is locked')
+    expect(ids()).toEqual([1n])
+    throw new Error('Kafka is away')
+  })
+  await expect(failing).rejects.toThrow('Kafka is away')
   one.close()
+  expect(ids()).toEqual([1n])
+  await other.rebuild(async (add) => add([row(3n)]))
+  expect(ids()).toEqual([3n])
   other.close()
 })

@@ -1,22 +1,25 @@
 """Follows the topic into the store. The position is only in the store; nothing is committed to Kafka."""
 
+import os
+from pathlib import Path
+
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from kafka_settings import security
-from own_store import OwnStore, Position
-from record import only, read_record
+from own_store import OwnStore
+from record import Headers, only, read_record
 
 TIMEOUT_S = 20
 BATCH_RECORDS = 1_000
 BATCH_WAIT_S = 0.2
 
 
-def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
+def follow(store: OwnStore, until_end: bool) -> None:
     """Runs forever, or until each partition is read to its end."""
+    topic = os.environ.get("PLANTS_TOPIC") or "plants"
     consumer = Consumer(
         {
-            "bootstrap.servers": brokers,
-            **security(),
+            "bootstrap.servers": os.environ.get("KAFKA_BROKERS") or "localhost:19092",
+            **settings_of_user(),
             # Required by the client. No offset is committed to the group, and no other member joins it.
             "group.id": "plant-store-example-python",
             "enable.auto.commit": False,
@@ -28,93 +31,62 @@ def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
         }
     )
     try:
-        partitions = count_partitions(consumer, topic)
-        store.begin_log(topic, partitions)
-        # Read once: another process may move them at any moment.
-        positions = store.positions()
-        begin(consumer, topic, partitions, positions)
+        described = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
+        if described.error is not None:
+            raise SystemExit(f"Topic {topic} can't be read: {described.error.str()}.")
+        partitions = len(described.partitions)
+        positions = store.positions(partitions)
+        for partition, offset, event_id in positions:
+            if offset >= 0 and not holds(consumer, TopicPartition(topic, partition, offset), event_id):
+                raise SystemExit(
+                    f"Partition {partition} does not hold at offset {offset} what was read there: this is another log, "
+                    f"or it lost its end. Delete {store.path}* to start again, if this log is the right one."
+                )
+        # If the log has lost its first records, who was first can't be known, and this is an error.
+        consumer.assign([TopicPartition(topic, partition, offset + 1) for partition, offset, _ in positions])
         print(f"Following {topic} into {store.path}; Ctrl-C ends it.", flush=True)
-        Following(consumer, store, partitions, positions).go_on(until_end)
+        at_end: set[int] = set()
+        while not (until_end and len(at_end) == partitions):
+            messages = consumer.consume(BATCH_RECORDS, BATCH_WAIT_S)
+            # Plants and positions in one transaction: after a crash both are there or neither.
+            with store.transaction():
+                for message in messages:
+                    if is_error(message, KafkaError._PARTITION_EOF):
+                        at_end.add(message.partition())
+                    else:
+                        partition, headers = message.partition(), headers_of(message)
+                        record = read_record(message.key(), message.value(), headers, partition, partitions)
+                        store.take_at(partition, message.offset(), only(headers, "ce_id"), record)
     finally:
         consumer.close()
 
 
-def count_partitions(consumer: Consumer, topic: str) -> int:
-    described = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
-    if described.error is not None:
-        raise SystemExit(f"Topic {topic} can't be read: {described.error.str()}.")
-    return len(described.partitions)
+def settings_of_user() -> dict[str, str]:
+    """Further settings of the client, such as those of a secured Kafka: a file of lines `name=value`, as for kcat."""
+    file = os.environ.get("KAFKA_PROPERTIES_FILE")
+    lines = Path(file).read_text(encoding="utf-8").split("\n") if file else []
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
 
 
-def begin(consumer: Consumer, topic: str, partitions: int, positions: dict[int, Position]) -> None:
-    """At the last processed record, to verify that the log still holds it, or at offset 0."""
-    assigned = [
-        TopicPartition(topic, partition, positions[partition].offset if partition in positions else 0)
-        for partition in range(partitions)
-    ]
-    for place in assigned:
-        first, _end = consumer.get_watermark_offsets(place, timeout=TIMEOUT_S)
-        if first > 0:
-            raise SystemExit(f"Partition {place.partition} begins at {first}: who was first can't be known any more.")
-    consumer.assign(assigned)
+def holds(consumer: Consumer, place: TopicPartition, event_id: bytes | None) -> bool:
+    """True if the log has the event at this place."""
+    consumer.assign([place])
+    found = consumer.poll(TIMEOUT_S)
+    if found is None:
+        raise SystemExit(f"Kafka does not return the record of partition {place.partition} at offset {place.offset}.")
+    is_beyond_end = is_error(found, KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET)
+    return not is_beyond_end and found.offset() == place.offset and only(headers_of(found), "ce_id") == event_id
 
 
-class Following:
-    def __init__(self, consumer: Consumer, store: OwnStore, partitions: int, positions: dict[int, Position]) -> None:
-        self.consumer, self.store, self.partitions, self.positions = consumer, store, partitions, positions
-        # The events that the log must still hold to be the same log.
-        self.unproven = dict(positions)
-        self.at_end: set[int] = set()
-        self.read = 0
-
-    def go_on(self, until_end: bool) -> None:
-        while not (until_end and len(self.at_end) == self.partitions):
-            messages = self.consumer.consume(BATCH_RECORDS, BATCH_WAIT_S)
-            read = self.read
-            # Plants and positions in one transaction: after a crash both are there or neither.
-            with self.store.transaction():
-                for message in messages:
-                    self.take(message)
-            if self.read > read:
-                print(f"{self.read} records read", flush=True)
-
-    def take(self, message: Message) -> None:
-        partition, error = message.partition(), message.error()
-        if error is not None and error.code() == KafkaError._PARTITION_EOF:
-            self.prove(partition, None)
-            self.at_end.add(partition)
-        elif error is not None and error.code() == KafkaError._AUTO_OFFSET_RESET and partition in self.positions:
-            raise self.another_log(partition) from KafkaException(error)
-        elif error is not None:
-            raise KafkaException(error)
-        else:
-            position = Position(message.offset(), only(headers_of(message), "ce_id"))
-            if not self.prove(partition, position):
-                self.take_in(message, position)
-
-    def prove(self, partition: int, found: Position | None) -> bool:
-        """True if this is the last record that was processed before this start."""
-        expected = self.unproven.pop(partition, None)
-        if expected is not None and found != expected:
-            raise self.another_log(partition)
-        return expected is not None
-
-    def another_log(self, partition: int) -> SystemExit:
-        offset = self.positions[partition].offset
-        return SystemExit(
-            f"Partition {partition} does not hold at offset {offset} what was read there: this is another log, or it "
-            f"lost its end. Delete {self.store.path}* to start again, if this log is the right one."
-        )
-
-    def take_in(self, message: Message, position: Position) -> None:
-        partition = message.partition()
-        self.store.take(read_record(message.key(), message.value(), headers_of(message), partition, self.partitions))
-        self.store.move(partition, self.positions.get(partition), position)
-        self.positions[partition] = position
-        self.read += 1
+def is_error(message: Message, *codes: int) -> bool:
+    """True for one of these errors. Raises every other one."""
+    error = message.error()
+    if error is not None and error.code() not in codes:
+        raise KafkaException(error)
+    return error is not None
 
 
-def headers_of(message: Message) -> list[tuple[str, bytes | None]] | None:
+def headers_of(message: Message) -> Headers:
     try:
         return message.headers()
     except (SystemError, UnicodeError) as error:

@@ -4,7 +4,6 @@ import json
 import re
 from dataclasses import dataclass
 
-MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
 MAX_CODE_POINTS = 1_000
 MAX_LEVELS = 64
 
@@ -24,68 +23,57 @@ class Foreign:
 
 
 @dataclass(frozen=True)
-class Unreadable:
-    """In place of a plant. The claim keeps its id."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Plant:
-    name: str
-    tag: str | None
-
-
-@dataclass(frozen=True)
 class Claim:
+    """It claims its id. One that is unreadable has a reason in place of a name."""
+
     id: int
     event_id: str
-    says: Plant | Unreadable
+    name: str | None = None
+    tag: str | None = None
+    reason: str | None = None
+
+
+Headers = list[tuple[str, bytes | None]] | None
 
 
 def read_record(
-    key: bytes | None,
-    value: bytes | None,
-    headers: list[tuple[str, bytes | None]] | None,
-    partition: int,
-    partitions: int,
+    key: bytes | None, value: bytes | None, headers: Headers, partition: int, partitions: int
 ) -> Claim | Foreign:
     """The first match decides. Version and payload do not decide whether an id is claimed."""
     if only(headers, "ce_type") != b"PlantCreated":
         return Foreign("otherType")
-    if key is None or not CANONICAL_INT64.fullmatch(key) or not MIN_INT64 <= int(key) <= MAX_INT64:
+    if key is None or not CANONICAL_INT64.fullmatch(key) or not -(2**63) <= int(key) < 2**63:
         return Foreign("badKey")
-    if partition_of(key, partitions) != partition:
+    if (murmur2(key) & 0x7FFFFFFF) % partitions != partition:
         return Foreign("wrongPartition")
     event_id = only(headers, "ce_id")
     if event_id is None or not CANONICAL_UUID.fullmatch(event_id):
         return Foreign("badEventId")
     if only(headers, "content-type") != b"application/json; version=1":
-        says = Unreadable("unknownVersion")
-    else:
-        says = read_version_1(value, key.decode("ascii")) or Unreadable("unreadablePayload")
-    return Claim(int(key), event_id.decode("ascii"), says)
+        return Claim(int(key), event_id.decode("ascii"), reason="unknownVersion")
+    return read_version_1(int(key), event_id.decode("ascii"), value)
 
 
-def only(headers: list[tuple[str, bytes | None]] | None, name: str) -> bytes | None:
+def only(headers: Headers, name: str) -> bytes | None:
     """The value of a header that occurs exactly once. A duplicate header counts as missing."""
     contents = [content for key, content in headers or [] if key == name]
     return contents[0] if len(contents) == 1 else None
 
 
-def read_version_1(value: bytes | None, id_text: str) -> Plant | None:
-    if value is None:
-        return None
+def read_version_1(id_: int, event_id: str, value: bytes | None) -> Claim:
     try:
-        payload = parse_json(value)
+        plant = parse_json(value or b"")
     except ValueError:  # No UTF-8, or no JSON.
-        return None
-    if not isinstance(payload, dict) or payload.get("id") != id_text:
-        return None
+        plant = None
     # "tag": null is a tag that is no text.
-    if not is_text(payload.get("name")) or not is_text(payload.get("tag", "")):
-        return None
-    return Plant(payload["name"], payload.get("tag"))
+    if (
+        isinstance(plant, dict)
+        and plant.get("id") == str(id_)
+        and is_text(plant.get("name"))
+        and is_text(plant.get("tag", ""))
+    ):
+        return Claim(id_, event_id, plant["name"], plant.get("tag"))
+    return Claim(id_, event_id, reason="unreadablePayload")
 
 
 def parse_json(value: bytes) -> object:
@@ -118,10 +106,6 @@ def is_text(value: object) -> bool:
         and len(value) <= MAX_CODE_POINTS
         and not any("\ud800" <= character <= "\udfff" for character in value)
     )
-
-
-def partition_of(key: bytes, partitions: int) -> int:
-    return (murmur2(key) & 0x7FFFFFFF) % partitions
 
 
 def murmur2(data: bytes) -> int:

@@ -3,11 +3,7 @@ import java.util.Map;
 
 /** The first claims, in memory: built from offset 0 at each start. */
 final class FirstWins {
-  enum Ruling {
-    CREATED,
-    REPEATED,
-    VOID
-  }
+  enum Ruling { CREATED, REPEATED, VOID }
 
   private final Map<Long, String> firstEventIds = new HashMap<>();
 

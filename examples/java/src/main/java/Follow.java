@@ -1,22 +1,22 @@
 import java.io.IOException;
+import java.io.Reader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Reads the topic from offset 0 and passes on each creation, once. */
+/** Reads the topic from offset 0 and passes on each creation, once, of each partition in order. */
 final class Follow {
-  /** Receives the creations, of each partition in order. */
-  interface Creations {
-    void take(PlantRecord.Claim creation) throws IOException;
-  }
-
+  private static final Map<String, String> ENV = System.getenv();
   private static final Duration POLL = Duration.ofMillis(200);
 
   private final FirstWins firstWins = new FirstWins();
@@ -24,31 +24,36 @@ final class Follow {
       new TreeMap<>(Map.of("plants", 0, "unreadable", 0, "voids", 0, "repeated", 0, "foreign", 0));
 
   /** Runs forever, or to the end of the log at the start. Returns the number of records of each kind. */
-  Map<String, Integer> run(String brokers, String topic, boolean untilEnd, Creations creations) throws IOException {
-    try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings(brokers))) {
+  Map<String, Integer> run(boolean untilEnd, Consumer<PlantRecord.Claim> creations) throws IOException {
+    String topic = ENV.getOrDefault("PLANTS_TOPIC", "plants");
+    try (var consumer = new KafkaConsumer<>(settings(), new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
       List<TopicPartition> partitions =
-          consumer.partitionsFor(topic).stream()
-              .map(info -> new TopicPartition(topic, info.partition()))
-              .toList();
+          consumer.partitionsFor(topic).stream().map(info -> new TopicPartition(topic, info.partition())).toList();
       if (partitions.isEmpty()) throw new IllegalStateException("there is no topic " + topic);
-      begin(consumer, partitions);
+      consumer.assign(partitions);
+      // Not seekToBeginning: if the log has lost its first records, who was first can't be known, and the poll fails.
+      for (TopicPartition partition : partitions) consumer.seek(partition, 0);
       Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
       // The position, not the last record's offset: transaction markers may follow that record.
       while (!untilEnd || partitions.stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
         for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL)) {
-          take(record, partitions.size(), creations);
+          String kind = take(PlantRecord.read(record, partitions.size()), creations);
+          counts.merge(kind, 1, Integer::sum);
         }
       }
       return counts;
     }
   }
 
-  private static Properties settings(String brokers) throws IOException {
+  private static Properties settings() throws IOException {
     Properties settings = new Properties();
-    KafkaSettings.addSecurity(settings);
-    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, brokers);
-    settings.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
-    settings.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
+    String file = ENV.get("KAFKA_PROPERTIES_FILE");
+    if (file != null) {
+      try (Reader reader = Files.newBufferedReader(Path.of(file))) {
+        settings.load(reader);
+      }
+    }
+    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, ENV.getOrDefault("KAFKA_BROKERS", "localhost:19092"));
     // The default returns the records of aborted transactions.
     settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
     // The default jumps to the end when the position does not exist, and skips everything in between.
@@ -60,37 +65,15 @@ final class Follow {
     return settings;
   }
 
-  private static void begin(KafkaConsumer<byte[], byte[]> consumer, List<TopicPartition> partitions) {
-    consumer.assign(partitions);
-    consumer.beginningOffsets(partitions)
-        .forEach(
-            (partition, first) -> {
-              if (first == 0) return;
-              throw new IllegalStateException(
-                  partition + " begins at " + first + ": who was first can't be known any more");
-            });
-    for (TopicPartition partition : partitions) consumer.seek(partition, 0);
-  }
-
-  private void take(ConsumerRecord<byte[], byte[]> stored, int partitions, Creations creations)
-      throws IOException {
-    PlantRecord record =
-        PlantRecord.read(stored.key(), stored.value(), stored.headers(), stored.partition(), partitions);
-    if (!(record instanceof PlantRecord.Claim claim)) {
-      count("foreign");
-      return;
-    }
-    switch (firstWins.rule(claim)) {
-      case VOID -> count("voids");
-      case REPEATED -> count("repeated");
+  private String take(PlantRecord record, Consumer<PlantRecord.Claim> creations) {
+    if (!(record instanceof PlantRecord.Claim claim)) return "foreign";
+    return switch (firstWins.rule(claim)) {
+      case VOID -> "voids";
+      case REPEATED -> "repeated";
       case CREATED -> {
-        count(claim instanceof PlantRecord.Readable ? "plants" : "unreadable");
-        creations.take(claim);
+        creations.accept(claim);
+        yield claim instanceof PlantRecord.Readable ? "plants" : "unreadable";
       }
-    }
-  }
-
-  private void count(String kind) {
-    counts.merge(kind, 1, Integer::sum);
+    };
   }
 }

@@ -2,6 +2,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.utils.Utils;
@@ -26,26 +27,22 @@ sealed interface PlantRecord {
   // Both with matches(), which compares the whole text, and [0-9]: Long.parseLong alone accepts "+7", "007" and the
   // digits of all scripts, UUID.fromString accepts "1-1-1-1-1".
   Pattern CANONICAL_INT64 = Pattern.compile("0|-?[1-9][0-9]{0,18}");
-  Pattern CANONICAL_UUID =
-      Pattern.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
+  Pattern CANONICAL_UUID = Pattern.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
 
   /** The first match decides. Version and payload do not decide whether an id is claimed. */
-  static PlantRecord read(byte[] key, byte[] value, Headers headers, int partition, int partitions) {
+  static PlantRecord read(ConsumerRecord<byte[], byte[]> stored, int partitions) {
+    byte[] key = stored.key();
+    Headers headers = stored.headers();
     if (!only(headers, "ce_type").equals(Optional.of("PlantCreated"))) return new Foreign("otherType");
     Optional<Long> id = Optional.ofNullable(key).flatMap(PlantRecord::idOf);
     if (id.isEmpty()) return new Foreign("badKey");
-    if (Utils.toPositive(Utils.murmur2(key)) % partitions != partition) return new Foreign("wrongPartition");
+    if (Utils.toPositive(Utils.murmur2(key)) % partitions != stored.partition()) return new Foreign("wrongPartition");
     Optional<String> eventId = only(headers, "ce_id").filter(text -> CANONICAL_UUID.matcher(text).matches());
     if (eventId.isEmpty()) return new Foreign("badEventId");
-    return readClaim(id.get(), eventId.get(), value, only(headers, "content-type"));
-  }
-
-  private static Claim readClaim(long id, String eventId, byte[] value, Optional<String> contentType) {
-    if (!contentType.equals(Optional.of("application/json; version=1"))) {
-      return new Unreadable(id, eventId, "unknownVersion");
+    if (!only(headers, "content-type").equals(Optional.of("application/json; version=1"))) {
+      return new Unreadable(id.get(), eventId.get(), "unknownVersion");
     }
-    Optional<Readable> readable = Version1.read(id, eventId, value);
-    return readable.isPresent() ? readable.get() : new Unreadable(id, eventId, "unreadablePayload");
+    return Version1.read(id.get(), eventId.get(), stored.value());
   }
 
   private static Optional<Long> idOf(byte[] key) {

@@ -9,7 +9,6 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** The payload of version 1. */
@@ -24,41 +23,38 @@ final class Version1 {
 
   // Jackson's limits for numbers, strings, names and names with equal hashes are off: ignored fields have no limits. Its
   // usual parser of large numbers takes quadratic time. It would ignore anything after the object.
-  private static final ObjectMapper JSON =
-      JsonMapper.builder(
-              JsonFactory.builder()
-                  .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
-                  .enable(StreamReadFeature.USE_FAST_BIG_NUMBER_PARSER)
-                  .streamReadConstraints(
-                      StreamReadConstraints.builder()
-                          .maxNestingDepth(MAX_LEVELS)
-                          .maxNumberLength(Integer.MAX_VALUE)
-                          .maxStringLength(Integer.MAX_VALUE)
-                          .maxNameLength(Integer.MAX_VALUE)
-                          .build())
-                  .build())
-          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+  private static final StreamReadConstraints LIMITS =
+      StreamReadConstraints.builder()
+          .maxNestingDepth(MAX_LEVELS)
+          .maxNumberLength(Integer.MAX_VALUE)
+          .maxStringLength(Integer.MAX_VALUE)
+          .maxNameLength(Integer.MAX_VALUE)
           .build();
+  private static final JsonFactory PARSERS =
+      JsonFactory.builder()
+          .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
+          .enable(StreamReadFeature.USE_FAST_BIG_NUMBER_PARSER)
+          .streamReadConstraints(LIMITS)
+          .build();
+  private static final ObjectMapper JSON =
+      JsonMapper.builder(PARSERS).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build();
 
-  private Version1() {}
-
-  /** A claim with the plant in its payload, if the payload is readable and has its id. */
-  static Optional<PlantRecord.Readable> read(long id, String eventId, byte[] value) {
-    if (value == null) return Optional.empty();
+  /** Readable, if this is the payload of a plant with this id. */
+  static PlantRecord.Claim read(long id, String eventId, byte[] value) {
+    PlantRecord.Claim unreadable = new PlantRecord.Unreadable(id, eventId, "unreadablePayload");
+    if (value == null) return unreadable;
     try {
       String text = decode(value);
-      if (ESCAPE_BEYOND_ASCII.matcher(text).find()) return Optional.empty();
+      if (ESCAPE_BEYOND_ASCII.matcher(text).find()) return unreadable;
       // From text: given bytes, Jackson guesses UTF-16 and UTF-32. The last duplicate field counts.
       JsonNode fields = JSON.readTree(text);
+      if (!Long.toString(id).equals(fields.path("id").textValue())) return unreadable;
       String name = fields.path("name").textValue();
       String tag = fields.path("tag").textValue();
-      boolean isPlant =
-          Long.toString(id).equals(fields.path("id").textValue())
-              && isText(name)
-              && (!fields.has("tag") || isText(tag));
-      return isPlant ? Optional.of(new PlantRecord.Readable(id, eventId, name, tag)) : Optional.empty();
+      boolean isPlant = isText(name) && (!fields.has("tag") || isText(tag));
+      return isPlant ? new PlantRecord.Readable(id, eventId, name, tag) : unreadable;
     } catch (CharacterCodingException | JsonProcessingException noUtf8OrNoJson) {
-      return Optional.empty();
+      return unreadable;
     }
   }
 

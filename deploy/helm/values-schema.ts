@@ -7,12 +7,14 @@ type Properties = Record<string, TSchema>
 
 /** The image decides them, and the manifests know them. */
 const FIXED = ['HOST', 'PORT', 'OPS_PORT']
-/** Helm takes a name without a value for none, not for its default: it has to be refused for these. */
+/**
+ * Helm takes a name without a value for none, not for its default: it has to be refused for these. Not for the
+ * replicas of a service, whose number another autoscaler may decide.
+ */
 const NEEDED = [
   ...['image', 'extraEnv', 'api', 'projector', 'topics', 'setup', 'strimzi', 'plantctl', 'backup', 'monitoring'],
   ...['networkPolicy', 'service', 'ingress', 'httpRoute', 'autoscaling', 'args', 'runbookUrl', 'egress', 'enabled'],
-  ...['repository', 'replicas', 'port', 'cluster', 'authentication', 'minReplicas', 'averageCPU'],
-  ...['schedule', 'suspend', 'activeDeadlineSeconds', 'size'],
+  ...['repository', 'port', 'minReplicas', 'averageCPU', 'schedule', 'suspend', 'activeDeadlineSeconds', 'size'],
 ]
 /** They may also be of these types. */
 const NOT_ONLY_TEXT: Record<string, string> = { OTEL_TRACES_SAMPLER_ARG: 'number', PLANTS_TABLE: 'boolean' }
@@ -92,6 +94,8 @@ const httpRoute = closed({ enabled: flag, annotations: texts, parentRefs: listOf
 const cronJob = { enabled: flag, schedule: name, timeZone: text, suspend: flag, activeDeadlineSeconds: atLeast(1) }
 const autoscaling = closed({ enabled: flag, minReplicas: atLeast(1), maxReplicas: atLeast(1), averageCPU: name })
 
+const strimzi = { cluster: text, authentication: oneOf('scram-sha-512', 'tls'), replicas: atLeast(1) }
+
 /** The schema of the chart's values, with the names and limits of the settings as the programs check them. */
 export function valuesSchemaJson(): string {
   const ofApi = Object.entries(ApiSettings.properties).filter(([setting]) => !(setting in SERVICE_SETTINGS))
@@ -110,7 +114,7 @@ export function valuesSchemaJson(): string {
       projector: programOf({ replicas: atLeast(1) }),
       topics: oneOf('job', 'strimzi', 'none'),
       setup: programOf({}),
-      strimzi: closed({ cluster: text, authentication: oneOf('scram-sha-512', 'tls'), replicas: atLeast(1) }),
+      strimzi: closed(strimzi, Object.keys(strimzi)),
       plantctl: programOf({ ...cronJob, args: listOf(text) }),
       backup: programOf({ ...cronJob, existingClaim: text, size: name, storageClass: text }),
       monitoring: closed({ enabled: flag, labels: texts, runbookUrl: { type: 'string', pattern: '^\\S+$' } }),

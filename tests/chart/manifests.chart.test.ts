@@ -281,6 +281,12 @@ api:
     expect(manifestOf(manifests, 'Deployment', name).spec).not.toHaveProperty('replicas')
   })
 
+  it.each(['api', 'projector'])('another autoscaler decides the number of processes: %s', async (program) => {
+    const none = { ...(program === 'api' && MINIMAL.api), replicas: null }
+    const manifests = await render(helm, { ...MINIMAL, [program]: none })
+    expect(manifestOf(manifests, 'Deployment', `${RELEASE}-${program}`).spec).not.toHaveProperty('replicas')
+  })
+
   it('plantctl runs its arguments, one run at a time, and a run that cannot start ends', async () => {
     const values = { ...MINIMAL, plantctl: { enabled: true, args: ['verify', '--table'], timeZone: 'Europe/Berlin' } }
     const { spec } = manifestOf(await render(helm, values), 'CronJob', `${RELEASE}-plantctl`)

@@ -60,14 +60,16 @@ it('one key of another type makes one partition unreadable, and names the key', 
   expect((await status()).stdout).toMatch(/^ +1 .*\? .*unreadable$/m)
 })
 
-it('a deleted topic of which the read model has plants is lost, and the recipe is named', async () => {
+it('a deleted topic of which the read model has plants is to be restored, and the recipe is named', async () => {
   const { redis, status, ...store } = await openStore()
   await redis.set(`{${store.topic}:1}:live`, 'a')
   await redis.hset(`{${store.topic}:1}:a:meta`, { checkpoint: '0', fold: '1', partitions: '2' })
   await deleteTopic(store)
   const { problems } = JSON.parse((await status('--json')).stdout)
-  const lost = `topic ${store.topic} is lost: the read model was folded from it. Restore it: docs/how-to/back-up-and-restore.md`
-  expect(problems[0]).toBe(lost)
+  expect(problems[0]).toBe(
+    `topic ${store.topic} does not exist, but the read model was folded from it: ` +
+      'correct KAFKA_BROKERS, or restore it: docs/how-to/back-up-and-restore.md',
+  )
 })
 
 it('rows of plants that the log does not have are a problem, also without a read model', async () => {

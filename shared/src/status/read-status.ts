@@ -72,12 +72,13 @@ export async function readStatus(
     strangeKeys: listed.found?.strange ?? [],
   }
 
-  /** A missing topic that was folded is lost: another one in its place would be another log. */
+  /** A topic that was folded must not be created anew: that would be another log. */
   function assertNeverFolded(error: unknown): never {
     const isMissing = error instanceof PreconditionError && error.fault === 'topic-missing'
     if (!isMissing || found.every((one) => one.found?.live.checkpoint === undefined)) throw error
     throw new PreconditionError(
-      `topic ${topic} is lost: the read model was folded from it. Restore it: ${RESTORE_RECIPE}`,
+      `topic ${topic} does not exist, but the read model was folded from it: correct KAFKA_BROKERS, or restore it: ` +
+        RESTORE_RECIPE,
     )
   }
 

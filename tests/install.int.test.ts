@@ -1,9 +1,11 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { startProcess } from '../local/processes/process.ts'
 import { ensureInstalled, remedyOf } from '../local/toolchain/prepare.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
+
+afterEach(() => void vi.unstubAllEnvs())
 
 /** A package with these files in which a dependency is not installed. */
 function incompletePackage(...files: string[][]) {
@@ -27,7 +29,6 @@ it('packages are not replaced while a service runs from their folder', async () 
   )
   const [main = '', kept = ''] = written
   vi.stubEnv('LC_ALL', 'C')
-  onTestFinished(() => void vi.unstubAllEnvs())
   const command = { name: 'projector', command: process.execPath, args: [main], logFile: join(folder, 'log') }
   const service = await startProcess(command)
 
@@ -59,7 +60,6 @@ it.each([
   const folder = packageWithTool(kind, locked)
   vi.stubEnv('NODE_ENV', 'production')
   vi.stubEnv('npm_config_omit', 'optional')
-  onTestFinished(() => void vi.unstubAllEnvs())
   await ensureInstalled({ dev: true, folder })
   expect(existsSync(join(folder, 'node_modules', 'tool', 'package.json'))).toBe(true)
 })
@@ -69,4 +69,11 @@ it('an installation that cannot write names the folder', () => {
     'npm error code EROFS\nnpm error syscall mkdir\nnpm error path /home/ada/.npm\nnpm error errno EROFS\nnpm error\n'
   expect(remedyOf(output)).toContain('npm cannot use /home/ada/.npm (EROFS)')
   expect(remedyOf('npm error code E404\nnpm error 404 Not Found')).toContain('registry')
+})
+
+it('an installation that npm calls successful, but has not completed, fails: so it is on a full disk', async () => {
+  const folder = packageWithTool('devDependencies', { dev: true })
+  symlinkSync('/bin/true', join(folder, 'npm'))
+  vi.stubEnv('PATH', folder)
+  await expect(ensureInstalled({ dev: true, folder })).rejects.toThrow('free space')
 })

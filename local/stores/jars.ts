@@ -11,8 +11,8 @@ const POM = fileURLToPath(new URL('pom.xml', import.meta.url))
 const FETCH_TIMEOUT_MS = 600_000
 const ARCHIVE_TIMEOUT_MS = 120_000
 const NO_MAVEN =
-  'Install Maven, which fetches Kafka and Redis, and try again, or start Docker, or set KAFKA_BROKERS and REDIS_URL to a ' +
-  'Kafka and a Redis that run elsewhere.'
+  'Maven fetches Kafka and Redis: install it, check the network and the disk, and try again, or start Docker, or set ' +
+  'KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere.'
 const NO_REDIS = 'install redis-server 6.2 or newer, or set REDIS_URL.'
 
 /** The arguments of `startKafka` that name its program. */

@@ -33,7 +33,7 @@ export type Java = { java: string; about: string }
 export async function findJava(signal?: AbortSignal): Promise<Java> {
   const { JAVA_HOME } = process.env
   const java = JAVA_HOME ? join(JAVA_HOME, 'bin', 'java') : 'java'
-  const advice = `Install Java ${OLDEST} or newer, or start Docker, or set KAFKA_BROKERS to an existing Kafka.`
+  const advice = `Install Java ${OLDEST} or newer, correct JAVA_HOME if set, or start Docker, or set KAFKA_BROKERS.`
   const { code, output, missing } = await runCommand(java, ['-version'], { timeoutMs: 20_000, signal })
   // macOS has a stub named java that only prints that Java is missing.
   if (missing || code !== 0) throw new Failure(`${java} not found or not working: ${advice}`)

@@ -77,6 +77,9 @@ async function npm(args: string[], folder: string, onStart: (pid: number) => voi
   const { code, output, missing } = await runCommand('npm', [...args, ...OPTIONS], options)
   if (missing) throw new Failure('npm not found: install Node 24 or newer, npm comes with it.')
   if (code !== 0) throw new Failure(`npm could not install the packages of ${folder}: ${remedyOf(output)}`)
+  // On a full disk npm succeeds with parts of the files.
+  if (Object.keys(installedIn(folder)).length === 0)
+    throw new Failure(`npm could not install the packages of ${folder} completely: free space on its disk.`)
 }
 
 /** The advice that follows from the output of an npm that failed. */

@@ -22,6 +22,12 @@ import { killLivingContainers, stopLivingContainers } from './stores/docker.ts'
 /** A Ctrl-C reaches this process from the terminal and from the process that started it: together they are one request. */
 const SAME_REQUEST_MS = 500
 const STORE_GRACE_MS = 2500
+const OPTIONS = {
+  with: { type: 'string' },
+  port: { type: 'string' },
+  cluster: { type: 'boolean' },
+  fresh: { type: 'boolean' },
+} as const
 
 // A closed pipe (`npm start | head`) must not end the services.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
@@ -132,17 +138,12 @@ async function stopAll() {
 }
 
 function readOptions(args: string[]) {
+  // npm sets them when no -- is before an option.
+  const taken = Object.keys(OPTIONS).filter((name) => process.env[`npm_config_${name}`])
+  if (taken.length > 0)
+    throw new Failure(`npm has taken --${taken[0]}: put -- before the options, as in npm start -- --${taken[0]}.`)
   try {
-    const { values } = parseArgs({
-      args,
-      options: {
-        with: { type: 'string' },
-        port: { type: 'string' },
-        cluster: { type: 'boolean' },
-        fresh: { type: 'boolean' },
-      },
-    })
-    return values
+    return parseArgs({ args, options: OPTIONS }).values
   } catch (error) {
     throw new Failure(`${(error as Error).message}. The options are --with, --port, --cluster, --fresh and --help.`)
   }

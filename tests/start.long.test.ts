@@ -71,6 +71,13 @@ it('npm start names the port that is taken, its setting and the way to move all 
   expect(log()).toMatch(/Port \d+ of 127\.0\.0\.1, for Kafka, is in use.*set KAFKA_PORT.*npm start -- --port \d+/)
 })
 
+it('npm start refuses an option that npm has taken, because -- is missing before it', async () => {
+  const { localDir, environment } = await prepareStart({ npm_config_fresh: 'true' })
+  const { launcher, log } = await launch(localDir, environment)
+  expect(await launcher.exited).toEqual({ code: 1, signal: null })
+  expect(log()).toContain('npm start -- --fresh')
+})
+
 function killBroker({ pids, dockerProject }: Run): void {
   if (dockerProject === undefined) process.kill(pids.kafka as number, 'SIGKILL')
   else execFileSync('docker', ['kill', ...containersOf(dockerProject, 'kafka')])

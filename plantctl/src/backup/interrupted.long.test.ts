@@ -127,13 +127,15 @@ it(`a restore that was killed ${KILLS} times is complete when it succeeds`, asyn
   await withAdmin(kafka, async (admin) => {
     for (const [n, moment] of moments.entries()) {
       const run = startPlantctl(['restore', '--from', first], environmentOf(topic))
+      let waitsForGap = false
       await vi.waitFor(async () => {
-        expect((await readProgress(admin, topic.topic)).written).toBeGreaterThanOrEqual(moment)
+        if (waitsForGap) run.kill('SIGSTOP')
+        const { written, open } = await readProgress(admin, topic.topic)
+        expect(written).toBeGreaterThanOrEqual(moment)
         // By chance no kill might be within a gap: the first ones wait for one. The restore stops during each look, because
         // a transaction is open for a few ms only.
-        if (n >= KILLS / 3) return
-        run.kill('SIGSTOP')
-        const { open } = await readProgress(admin, topic.topic)
+        waitsForGap = n < KILLS / 3
+        if (!waitsForGap) return
         if (open === 0) run.kill('SIGCONT')
         expect(open).toBeGreaterThan(0)
       }, AT_ONCE)

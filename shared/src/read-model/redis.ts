@@ -2,10 +2,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type ClientContext, Cluster, Redis, type RedisOptions, type Result } from 'ioredis'
 import type { Partition } from '../plant/position.ts'
-import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { type RedisAccess, redisAccessOf, type Secrets } from './redis-access.ts'
-import { createRedisProblems } from './redis-problems.ts'
+import { createRedisProblems, redisProblemOf } from './redis-problems.ts'
 import type { RedisSettings } from './redis-settings.ts'
 
 type Texts<Context extends ClientContext> = Result<string[], Context>
@@ -137,7 +136,7 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
     /** As of `problems`. While Redis loads its data, the client says only that it is not ready. */
     explained: (error: unknown) =>
       problems.explained(
-        isLoadingData() && !(error instanceof PreconditionError) ? new Error('LOADING', { cause: error }) : error,
+        isLoadingData() && redisProblemOf(error, access) ? new Error('LOADING', { cause: error }) : error,
       ),
 
     /** Resolves when Redis is ready. Rejects when it is not ready within 3 seconds. */

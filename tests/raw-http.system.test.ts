@@ -69,13 +69,6 @@ describe.each([
     return connection.responses()
   }
 
-  /** Each case: what it is, the request, the error of its response, and its message. */
-  const itRefuses = (cases: [string, string, number, RegExp?][]) =>
-    it.each(cases)('%s', async (_what, request, error, message) => {
-      const [response] = await requestRaw(request)
-      expectError(response, error, message)
-    })
-
   /** The responses to these bytes, until the service closes the connection. */
   async function untilClosed(text: string): Promise<RawResponse[]> {
     const connection = openRaw(api.url)
@@ -85,196 +78,142 @@ describe.each([
   }
 
   /** The same, but only one response is valid. */
-  async function expectOnlyError(text: string, error: number, what = ''): Promise<void> {
+  async function expectOnlyError(text: string, error: number): Promise<void> {
     const responses = await untilClosed(text)
-    expect(responses, what).toHaveLength(1)
+    expect(responses).toHaveLength(1)
     expectError(responses[0], error)
   }
 
-  describe('a malformed request', () => {
-    const noHost = `GET /plants/1 HTTP/1.1\r\n${auth}\r\n`
-    it.each<[string, string, RegExp?]>([
-      ['nonsense', 'nonsense\r\n\r\n'],
-      ['bytes that are no text', '\x00\x01\x02\xff\r\n\r\n'],
-      ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-      ['no Host', noHost, /Host/],
-      ['two Hosts', head('GET /plants/1', 'Host: y'), /host/],
-      ['two Hosts of a path that cannot be decoded', head('GET /plants/%zz', 'Host: y'), /host/],
-      ['an invalid Host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), /Host/],
-      ['two tokens', head('GET /plants/1', 'Authorization: Bearer other'), /Authorization/],
-      ['two content types', post('{}', 'Content-Type: text/plain'), /content-type/],
-      ['a space before the colon of a header', head('GET /plants/1', 'X-A : b')],
-      ['a header that goes on in the next line', head('GET /plants/1', 'X-A: b', ' c')],
-    ])('%s', async (_what, request, message) => {
-      const [response] = await requestRaw(request)
-      expectError(response, 40000, message)
-      expect(response?.headers.connection).toBe('close')
-    })
+  const noHost = `GET /plants/1 HTTP/1.1\r\n${auth}\r\n`
+  const manyHeaders = `GET /plants/404 HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(2_100)}`
+  const brace = (...fields: string[]) => `${head('POST /plants', ...fields, 'Content-Length: 1')}{`
+
+  it.each<[string, string, number, RegExp?]>([
+    ['no host', noHost, 40000, /Host/],
+    ['two hosts', head('GET /plants/1', 'Host: y'), 40000, /host/],
+    ['two hosts of a path that cannot be decoded', head('GET /plants/%zz', 'Host: y'), 40000, /host/],
+    ['an invalid host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), 40000, /Host/],
+    ['two content types', post('{}', 'Content-Type: text/plain'), 40000, /content-type/],
+
+    ['a header too large', head('GET /plants/1', `X-A: ${text(MORE_THAN_MAX_HEADERS)}`), 43100],
+    ['too many headers', head('GET /plants/1', ...Array.from({ length: 4_000 }, (_, n) => `X${n}: x`)), 43100],
+    ['many headers before the token', `${manyHeaders}${auth}\r\n`, 40401],
+    ['a long id', head(`GET /plants/${'1'.repeat(1_500)}`), 40004],
+    ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
+    ['chunks too large', chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))), 41300],
+    ['a chunk extension without end', chunked(`2;${text(20_000)}`), 41300],
+    ['a name too long', post(`{"id":84,"name":"${text(MAX_TEXT + 1)}"}`), 40002, /name .*at most 1000 .*1001/],
+
+    ['null', post('null'), 40002, /JSON object.*it is null/],
+    ['nothing in the body', post('{}'), 40002, /name is missing; .*id is missing/],
+    ['everything wrong', post('{"id":"1","name":1,"tag":[]}'), 40002, /string, but it is 1; tag .*array; id .*"1"/],
+    ['a number that would fill all memory', post('{"id":1e999999999,"name":"n"}'), 40002, /it is 1e999999999/],
+    ['a long number', post(`{"id":${'9'.repeat(1_000)},"name":"n"}`), 40002, /it is 9{40}…$/],
+    ['half a surrogate pair', post('{"id":1,"name":"\\ud83c"}'), 40002, /without unpaired surrogates, but it is/],
+    ['no body', head('POST /plants'), 40002, /it is missing/],
+    ['an empty body', head('POST /plants', json), 40001, /empty/],
+    ['a body of another type', brace('Content-Type: text/plain'), 41500],
+    ['a body of a type that only begins like JSON', brace('Content-Type: application/jsonp'), 41500],
+    ['a body of another charset', brace(`${json}; charset=latin1`), 41500],
+    ['a body of a coding', brace(json, 'Content-Encoding: gzip'), 41500],
+    ['a body of JSON in UTF-8', brace(`${json}; charset="UTF-8"`, 'Content-Encoding: identity'), 40001],
+    ['a body of JSON, shouted', brace('Content-Type: APPLICATION/JSON'), 40001],
+
+    ['an unknown path', head('GET /nothing'), 40400],
+    ['no plant', head('GET /plants/'), 40400],
+    ['a path that cannot be decoded', head('GET /plants/%zz'), 40400],
+    ['everything', head('OPTIONS *'), 40400],
+    ['an unknown path, however large its body', head('POST /nothing', json, 'Content-Length: 2001'), 40400],
+    ['an invalid id', head('GET /plants/1.0'), 40004],
+    ['a plant that there is not', head('GET /plants/404?x=1'), 40401],
+    ['the whole URL', head('GET http://x/plants/404'), 40401],
+    ['an invalid limit of a list', head('GET /plants?limit=0'), 40007],
+    ['an invalid cursor of a list', head('GET /plants?cursor=x'), 40008],
+    ['an invalid position for a list', head('GET /plants', 'Plants-Position: x'), 40006],
+  ])('%s', async (_what, request, error, message) => {
+    const [response] = await requestRaw(request)
+    expectError(response, error, message)
+    if (error === 40000) expect(response?.headers.connection).toBe('close')
+    if (error !== 43100 && error !== 41300) expect(response?.headers['x-request-id']).toMatch(/./)
   })
 
-  describe('lengths and codings that could smuggle a request past a proxy', () => {
-    const smuggled = 'GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n'
-    it.each<[string, string]>([
-      ['two lengths', head('POST /plants', json, 'Content-Length: 2', 'Content-Length: 40')],
-      ['a negative length', head('POST /plants', json, 'Content-Length: -1')],
-      ['a length and a coding', head('POST /plants', json, 'Content-Length: 2', 'Transfer-Encoding: chunked')],
-      ['a coding and a length', head('POST /plants', json, 'Transfer-Encoding: chunked', 'Content-Length: 2')],
-      ['an unknown coding', head('POST /plants', json, 'Transfer-Encoding: gzip')],
-      ['a coding before chunked', head('POST /plants', json, 'Transfer-Encoding: gzip, chunked')],
-      [
-        'a coding in HTTP/1.0',
-        `POST /plants HTTP/1.0\r\nHost: x\r\n${auth}${json}\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      ],
-      ['chunked twice', head('POST /plants', json, 'Transfer-Encoding: chunked, chunked')],
-      ['chunked, but not last', head('POST /plants', json, 'Transfer-Encoding: chunked, identity')],
-      ['a chunk without a size', chunked('x\r\n{}\r\n')],
-      ['a chunk longer than its size', chunked('2\r\n{}}\r\n')],
-    ])('%s: one response, and nothing that follows is a request', (_what, request) =>
-      expectOnlyError(request + smuggled, 40000),
-    )
+  it.each([
+    ['DELETE', head('DELETE /plants/1'), 'GET, HEAD'],
+    ['PUT', `${head('PUT /plants', json, 'Content-Length: 1')}{`, 'GET, HEAD, POST'],
+    ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'GET, HEAD, POST'],
+  ])('another method: %s', async (_what, request, allow) => {
+    const [response] = await requestRaw(request)
+    expectError(response, 40500)
+    expect(response?.headers).toMatchObject({ allow, 'x-request-id': expect.stringMatching(/./) })
   })
 
-  describe('time', () => {
-    it('a request that is not complete in time: 408', async () => {
-      const incomplete = {
-        nothing: '',
-        'half a request line': 'POST /pl',
-        'half a head': 'POST /plants HTTP/1.1\r\nHost: x\r\n',
-        'half a body': `${head('POST /plants', json, 'Content-Length: 100')}{"id":`,
-        'a body that has not started': head('POST /plants', json, 'Content-Length: 100'),
-        'half a chunk': chunked('5\r\n{"id'),
-        'chunks without an end': chunked(chunk('{"id":')),
-      }
-      await Promise.all(Object.entries(incomplete).map(([what, request]) => expectOnlyError(request, 40800, what)))
-    })
-
-    it('a body that arrives byte by byte gets no more time', async () => {
-      const connection = openRaw(api.url)
-      connection.write(head('POST /plants', json, 'Content-Length: 1000'))
-      const dripping = setInterval(() => connection.write(' '), 100)
-      await connection.closed
-      clearInterval(dripping)
-      expectError(connection.responses()[0], 40800)
-    })
-
-    it('an idle connection is closed without a response', () => expectOnlyError(head('GET /plants/404'), 40401))
+  it('HEAD has the response of GET, without a body', async () => {
+    const connection = openRaw(api.url)
+    connection.write(head('HEAD /plants/404', 'Connection: close'))
+    await connection.closed
+    expect(connection.received()).toMatch(/^HTTP\/1\.1 404 .*\r\ncontent-type: application\/json/s)
+    expect(connection.received().endsWith('\r\n\r\n')).toBe(true)
   })
 
-  describe('size', () => {
-    const manyHeaders = `GET /plants/404 HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(2_100)}`
-    itRefuses([
-      ['a header too large', head('GET /plants/1', `X-A: ${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
-      ['too many headers', head('GET /plants/1', ...Array.from({ length: 4_000 }, (_, n) => `X${n}: x`)), 43100],
-      ['many headers before the token', `${manyHeaders}${auth}\r\n`, 40401],
-      ['a path too large', head(`GET /${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
-      ['a long id', head(`GET /plants/${'1'.repeat(1_500)}`), 40004],
-      ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
-      ['a body too large', post(' '.repeat(2_001)), 41300],
-      ['chunks too large', chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))), 41300],
-      ['a chunk extension without end', chunked(`2;${text(20_000)}`), 41300],
-      ['a name too long', post(`{"id":84,"name":"${text(MAX_TEXT + 1)}"}`), 40002, /name .*at most 1000 .*1001/],
-      ['a tag too long', post(`{"id":84,"name":"n","tag":"${text(MAX_TEXT + 1)}"}`), 40002, /tag .*1000 .*1001/],
-    ])
-
-    it.each([
-      ['as large a body', post('{"id":80,"name":"n"}'.padEnd(2_000)), 'n'],
-      ['as long a name', post(`{"id":81,"name":"${text(MAX_TEXT)}"}`), text(MAX_TEXT)],
-      ['chunks', chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'), 'n'],
-    ])('%s as allowed', async (_what, request, name) => {
-      expect((await requestRaw(request))[0]).toMatchObject({ status: 200, body: JSON.stringify({ name }) })
-    })
+  it.each([
+    ['as large a body', post('{"id":80,"name":"n"}'.padEnd(2_000)), 'n'],
+    ['as long a name', post(`{"id":81,"name":"${text(MAX_TEXT)}"}`), text(MAX_TEXT)],
+    ['chunks', chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'), 'n'],
+  ])('%s as allowed', async (_what, request, name) => {
+    expect((await requestRaw(request))[0]).toMatchObject({ status: 200, body: JSON.stringify({ name }) })
   })
 
-  describe('a body', () => {
-    itRefuses([
-      ['null', post('null'), 40002, /JSON object.*it is null/],
-      ['a list', post('[]'), 40002, /it is an array/],
-      ['nothing in it', post('{}'), 40002, /name is missing; .*id is missing/],
-      ['everything wrong', post('{"id":"1","name":1,"tag":[]}'), 40002, /string, but it is 1; tag .*array; id .*"1"/],
-      ['a fraction for an id', post('{"id":1.5,"name":"n"}'), 40002, /id must be an integer .*it is 1\.5/],
-      ['a number that would fill all memory', post('{"id":1e999999999,"name":"n"}'), 40002, /it is 1e999999999/],
-      ['a long number', post(`{"id":${'9'.repeat(1_000)},"name":"n"}`), 40002, /it is 9{40}…$/],
-      ['half a surrogate pair', post('{"id":1,"name":"\\ud83c"}'), 40002, /without unpaired surrogates, but it is/],
-      ['a name that only a prototype has', post('{"id":1,"__proto__":{"name":"n"}}'), 40002, /name is missing/],
-      ['no body', head('POST /plants'), 40002, /it is missing/],
-      ['an empty one', head('POST /plants', json), 40001, /empty/],
-    ])
+  const smuggled = 'GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n'
+  const inHttp10 = `POST /plants HTTP/1.0\r\nHost: x\r\n${auth}${json}\r\nConnection: keep-alive\r\n`
+  it.each<[string, string]>([
+    ['nonsense', 'nonsense\r\n\r\n'],
+    ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['two lengths', head('POST /plants', json, 'Content-Length: 2', 'Content-Length: 40')],
+    ['a length and a coding', head('POST /plants', json, 'Content-Length: 2', 'Transfer-Encoding: chunked')],
+    ['an unknown coding', head('POST /plants', json, 'Transfer-Encoding: gzip')],
+    ['a coding before chunked', head('POST /plants', json, 'Transfer-Encoding: gzip, chunked')],
+    ['a coding in HTTP/1.0', `${inHttp10}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['chunked, but not last', head('POST /plants', json, 'Transfer-Encoding: chunked, identity')],
+    ['a chunk without a size', chunked('x\r\n{}\r\n')],
+    ['a chunk longer than its size', chunked('2\r\n{}}\r\n')],
+  ])('%s gets one response, and nothing that follows is a request', (_what, request) =>
+    expectOnlyError(request + smuggled, 40000),
+  )
 
-    const brace = (...fields: string[]) => `${head('POST /plants', ...fields, 'Content-Length: 1')}{`
-    itRefuses([
-      ['of no type', brace(), 41500],
-      ['of another type', brace('Content-Type: text/plain'), 41500],
-      ['of a type that only begins like JSON', brace('Content-Type: application/jsonp'), 41500],
-      ['of another charset', brace(`${json}; charset=latin1`), 41500],
-      ['of an invalid type', brace('Content-Type: ;;'), 41500],
-      ['of a coding', brace(json, 'Content-Encoding: gzip'), 41500],
-      ['of JSON in UTF-8', brace(`${json}; charset="UTF-8"`, 'Content-Encoding: identity'), 40001],
-      ['of JSON, shouted', brace('Content-Type: APPLICATION/JSON'), 40001],
-    ])
+  it('a request that is not complete in time: 408', async () => {
+    const incomplete = [
+      '',
+      'POST /plants HTTP/1.1\r\nHost: x\r\n',
+      `${head('POST /plants', json, 'Content-Length: 100')}{"id":`,
+      chunked(chunk('{"id":')),
+    ]
+    await Promise.all(incomplete.map((request) => expectOnlyError(request, 40800)))
   })
 
-  describe('paths and methods', () => {
-    it.each<[string, string, number, string?]>([
-      ['an unknown path', head('GET /nothing'), 40400],
-      ['no plant', head('GET /plants/'), 40400],
-      ['a path below a plant', head('GET /plants/1/2'), 40400],
-      ['a path that cannot be decoded', head('GET /plants/%zz'), 40400],
-      ['a path with NUL', head('GET /plants/%00'), 40004],
-      ['an invalid id', head('GET /plants/1.0'), 40004],
-      ['an id with a sign', head('GET /plants/+1'), 40004],
-      ['an id beyond int64', head('GET /plants/9223372036854775808'), 40004],
-      ['a plant that there is not', head('GET /plants/404?x=1'), 40401],
-      ['the whole URL', head('GET http://x/plants/404'), 40401],
-      ['the whole URL of nothing', head('GET http://x'), 40400],
-      ['everything', head('OPTIONS *'), 40400],
-      ['an invalid limit of a list', head('GET /plants?limit=0'), 40007],
-      ['an invalid cursor of a list', head('GET /plants?cursor=x'), 40008],
-      ['an invalid position for a list', head('GET /plants', 'Plants-Position: x'), 40006],
-      ['DELETE', head('DELETE /plants/1'), 40500, 'GET, HEAD'],
-      ['OPTIONS', head('OPTIONS /plants/1'), 40500, 'GET, HEAD'],
-      ['another method', `${head('PUT /plants', json, 'Content-Length: 1')}{`, 40500, 'GET, HEAD, POST'],
-      ['an unknown path, however large its body', head('POST /nothing', json, 'Content-Length: 2001'), 40400],
-      ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 40500, 'GET, HEAD, POST'],
-    ])('%s', async (_what, request, error, allow) => {
-      const [response] = await requestRaw(request)
-      expectError(response, error)
-      expect(response?.headers).toMatchObject({ ...(allow && { allow }), 'x-request-id': expect.stringMatching(/./) })
-    })
-
-    it('HEAD has the response of GET, without a body', async () => {
-      const connection = openRaw(api.url)
-      connection.write(head('HEAD /plants/404', 'Connection: close'))
-      await connection.closed
-      expect(connection.received()).toMatch(/^HTTP\/1\.1 404 .*\r\ncontent-type: application\/json/s)
-      expect(connection.received().endsWith('\r\n\r\n')).toBe(true)
-    })
-  })
+  it('an idle connection is closed without a response', () => expectOnlyError(head('GET /plants/404'), 40401))
 
   describe('what a client may offer or expect', () => {
-    it('an upgrade is ignored: the request gets its usual response', async () => {
+    it('an upgrade and what follows it in the same packet are ignored, and the response closes the connection', async () => {
       for (const protocol of ['websocket', 'h2c', 'TLS/1.2']) {
-        const [response] = await requestRaw(head('GET /plants/404', 'Connection: Upgrade', `Upgrade: ${protocol}`))
-        expectError(response, 40401)
-      }
-    })
-
-    it('what follows an upgrade in the same packet is ignored, and the response closes the connection', async () => {
-      const fields = ['Connection: Upgrade', 'Upgrade: h2c']
-      for (const request of [head('GET /plants/404', ...fields), head('GET /x', ...fields), post('{', ...fields)]) {
-        const responses = await untilClosed(request + head('GET /plants/1'))
-        expect(responses).toMatchObject([{ headers: { connection: 'close' } }])
+        const fields = ['Connection: Upgrade', `Upgrade: ${protocol}`]
+        for (const [request, error] of [
+          [head('GET /plants/404', ...fields), 40401],
+          [head('GET /x', ...fields), 40400],
+          [post('{', ...fields), 40001],
+        ] as const)
+          await expectOnlyError(request + head('GET /plants/1'), error)
       }
     })
 
     it('another expectation: 417, which is counted', async () => {
-      for (const expectation of ['tea', '100-continue, tea', '100-continue;tea', '']) {
+      for (const expectation of ['tea', '100-continue, tea', '']) {
         const fields = [json, 'Content-Length: 2', `Expect: ${expectation}`, 'X-Request-Id: mine']
         const responses = await untilClosed(head('POST /plants', ...fields))
         expect(responses).toMatchObject([{ headers: { connection: 'close', 'x-request-id': 'mine' } }])
         expectError(responses[0], 41700)
       }
       const { opsUrl } = api
-      const counted = /^plant_store_http_requests_total{method="POST",route="\/plants",status="417",error="41700"} 4$/m
+      const counted = /^plant_store_http_requests_total{method="POST",route="\/plants",status="417",error="41700"} 3$/m
       await eventually(async () => expect(await (await fetch(`${opsUrl}/metrics`)).text()).toMatch(counted))
     })
 
@@ -299,15 +238,12 @@ describe.each([
       ['nothing there', head('POST /nothing', json, ...expecting), 40400],
     ])('no 100 is sent (%s), and the connection closes', (_what, request, error) => expectOnlyError(request, error))
 
-    it('HTTP/1.0 has no expectations: nothing precedes the response', async () => {
+    it('HTTP/1.0 has no expectations: one response, which closes the connection', async () => {
       for (const expectation of ['100-continue', 'tea']) {
         const fields = `${auth}${json}\r\nContent-Length: 1\r\nExpect: ${expectation}\r\n\r\n`
         await expectOnlyError(`POST /plants HTTP/1.0\r\n${fields}{`, 40001)
       }
     })
-
-    it('HTTP/1.0 gets a response, and the connection closes', () =>
-      expectOnlyError(`GET /plants/404 HTTP/1.0\r\n${auth}\r\n`, 40401))
   })
 
   describe('several requests on one connection', () => {
@@ -346,31 +282,26 @@ describe.each([
     })
   })
 
-  describe('clients that leave', () => {
-    it('do no harm at any point', async () => {
-      const whole = post('{"id":98,"name":"n"}')
-      const beginnings = [
-        ...['', 'x', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', chunked('5\r\n{"i'), whole, whole.slice(0, -3)],
-        ...[waits, head('GET /plants/404').repeat(50)],
-      ]
+  it('clients that leave at any point do no harm', async () => {
+    const whole = post('{"id":98,"name":"n"}')
+    const beginnings = ['', 'x', chunked('5\r\n{"i'), whole, whole.slice(0, -3), waits, head('GET /x').repeat(50)]
+    for (const beginning of beginnings) {
       for (let round = 0; round < 10; round++) {
-        for (const [n, beginning] of beginnings.entries()) {
-          const connection = openRaw(api.url)
-          connection.socket.write(beginning, 'latin1', () => {
-            if ((round + n) % 2 === 0) connection.reset()
-            else connection.socket.destroy()
-          })
-          await connection.closed
-        }
+        const connection = openRaw(api.url)
+        connection.socket.write(beginning, 'latin1', () => {
+          if (round % 2 === 0) connection.reset()
+          else connection.socket.destroy()
+        })
+        await connection.closed
       }
-      expect((await readPlant(api.url, 404n))?.status).toBe(404)
-    })
+    }
+    expect((await readPlant(api.url, 404n))?.status).toBe(404)
+  })
 
-    it('a client that only closes its sending side gets its response', async () => {
-      const connection = openRaw(api.url)
-      connection.socket.end(post('{"id":97,"name":"n"}'), 'latin1')
-      await connection.closed
-      expect(connection.responses()).toMatchObject([{ status: 200 }])
-    })
+  it('a client that only closes its sending side gets its response', async () => {
+    const connection = openRaw(api.url)
+    connection.socket.end(post('{"id":97,"name":"n"}'), 'latin1')
+    await connection.closed
+    expect(connection.responses()).toMatchObject([{ status: 200 }])
   })
 })

@@ -32,13 +32,8 @@ it.runIf(programs !== undefined)(
   async () => {
     const store = await createPlantStore()
     const ports = [await freePort(), await freePort()]
-    const start = (port: number) =>
-      store.startApi({
-        PORT: String(port),
-        TRUST_PROXY: '127.0.0.1',
-        LOG_LEVEL: 'debug',
-        CORS_ORIGINS: 'https://a.example',
-      })
+    const settings = { TRUST_PROXY: '127.0.0.1', LOG_LEVEL: 'debug', CORS_ORIGINS: 'https://a.example' }
+    const start = (port: number) => store.startApi({ PORT: String(port), ...settings })
     const apis = await Promise.all(ports.map(start))
     await store.startProjector()
     const url = await startNginx(ports)
@@ -54,8 +49,7 @@ it.runIf(programs !== undefined)(
       // nginx uses it again, so the other one may end.
       await eventually(async () => expect(await createsOf(started)).toBeGreaterThan(0))
     }
-    const creates = await load.stop()
-    expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
+    expect((await load.stop()).filter(({ response }) => response?.status !== 200)).toEqual([])
 
     const agent = new Agent({ localAddress: CLIENT })
     const headers = { 'x-request-id': randomUUID(), 'x-forwarded-for': '6.6.6.6' }

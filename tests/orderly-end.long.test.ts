@@ -25,15 +25,12 @@ it('SIGTERM under load: each request gets a response, which closes the connectio
   async function createUntilClosed(): Promise<boolean> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
+    const options = { method: 'POST', headers: { 'content-type': 'application/json' }, agent }
     while (true) {
       const id = next++
-      const name = `plant ${id}`
-      const response = await send(`${api.url}/plants`, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' }, agent },
-        body: `{"id":${id},"name":"${name}"}`,
-      })
+      const response = await send(`${api.url}/plants`, { ...options, body: `{"id":${id},"name":"plant ${id}"}` })
       if (response === undefined) return false
-      creates.push({ id, name, response })
+      creates.push({ id, name: `plant ${id}`, response })
       if (response.headers.connection === 'close') return true
     }
   }

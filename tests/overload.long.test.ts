@@ -1,9 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
 import { expect, it, vi } from 'vitest'
 import { createPlant, errorOf, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { createPlantStore, startApiAlone, TOKEN } from './support/plant-store.ts'
+import { startApiAlone, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
@@ -24,9 +22,10 @@ it('beyond REQUESTS_MAX, requests are rejected at once; those whose client has l
     expect(refused).toMatchObject({ status: 503, body: { error: OVERLOADED }, headers: { 'retry-after': '1' } })
   })
   await eventually(() => expect(bodiesOf(connection)).toHaveLength(100))
-  expect(bodiesOf(connection).filter((error) => error === COVERAGE_GAP)).toHaveLength(3)
-  expect(bodiesOf(connection).filter((error) => error === OVERLOADED)).toHaveLength(97)
-  expect((await createPlant(api.url, 1_000_000n, 'n')).response?.status).toBe(200)
+  expect(bodiesOf(connection).sort((a, b) => a - b)).toEqual([
+    ...Array(3).fill(COVERAGE_GAP),
+    ...Array(97).fill(OVERLOADED),
+  ])
 
   const leaver = openRaw(api.url)
   // Its requests must come before any question for room, which would take the place of one of them.
@@ -44,20 +43,18 @@ it('beyond REQUESTS_MAX, requests are rejected at once; those whose client has l
   expect(new Set(errors)).toEqual(new Set([OVERLOADED]))
   const truth = await readTruth(store)
   expectResponsesToBeTrue(creates, truth)
-  expect(truth.records).toBe(creates.length - errors.length + 1)
+  expect(truth.records).toBe(creates.length - errors.length)
 })
 
 it('one connection too many gets a response and is closed, twice as many are only closed, until one leaves', async () => {
   const { api } = await startApiAlone({ api: { CONNECTIONS_MAX: '2' } })
-  const requestOnNewConnection = (url = api.url) => {
-    const connection = openRaw(url)
+  const requestOnNewConnection = () => {
+    const connection = openRaw(api.url)
     connection.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n')
     return connection
   }
   const [first, second] = [requestOnNewConnection(), requestOnNewConnection()]
-  for (const connection of [first, second]) {
-    await eventually(() => expect(bodiesOf(connection)).toEqual([40400]))
-  }
+  for (const connection of [first, second]) await eventually(() => expect(bodiesOf(connection)).toEqual([40400]))
   const third = requestOnNewConnection()
   await third.closed
   expect(bodiesOf(third)).toEqual([OVERLOADED])
@@ -78,31 +75,3 @@ it('one connection too many gets a response and is closed, twice as many are onl
     expect(error).toBe(40400)
   })
 })
-
-it.runIf(process.platform === 'linux')(
-  'while no file descriptor is free, services close new connections; then they work again',
-  async () => {
-    const store = await createPlantStore()
-    const services = await Promise.all([store.startApi(), store.startProjector()])
-    const [api, projector] = services
-    for (const { pid } of services) {
-      const inUse = readdirSync(`/proc/${pid}/fd`).length
-      execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${inUse + 20}`])
-    }
-    const idle = [api.url, api.opsUrl, projector.opsUrl].map((url) => Array.from({ length: 50 }, () => openRaw(url)))
-    for (const connections of idle) {
-      await eventually(() => expect(connections.some(({ socket }) => socket.closed)).toBe(true))
-    }
-    const [accepted] = idle.flat().filter(({ socket }) => !socket.closed)
-    const body = '{"id":1,"name":"n"}'
-    accepted?.write(
-      `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n` +
-        `Content-Length: ${body.length}\r\n\r\n${body}`,
-    )
-    await eventually(() => expect(accepted?.responses()).toHaveLength(1))
-    for (const { socket } of idle.flat()) socket.destroy()
-    await eventually(async () => expect((await createPlant(api.url, 2n, 'n')).response?.status).toBe(200))
-    expect((await createPlant(api.url, 3n, 'n')).response?.status).toBe(200)
-    expect((await fetch(`${projector.opsUrl}/readyz`)).status).toBe(200)
-  },
-)

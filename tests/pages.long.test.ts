@@ -4,8 +4,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { startOwnRedis } from './support/own-stores.ts'
-import { createPlantStore, openPlantStore, type PlantStore, type RunningService, TOKEN } from './support/plant-store.ts'
+import { openPlantStore, type PlantStore, type RunningService, TOKEN } from './support/plant-store.ts'
 import { WITH_TABLE } from './support/plants-table.ts'
 import { appendTo, createTableTopic } from './support/topic.ts'
 
@@ -47,7 +46,6 @@ it.runIf(isPossible)(
     const readModel = page.getByRole('listitem').filter({ hasText: 'Read model' })
     await readModel.filter({ hasText: '0plants' }).waitFor()
     await page.getByText(/^Plant Store api \d+\.\d+\.\d+, running for/).waitFor()
-    expect(await page.getByRole('cell', { name: 'none' }).count()).toBe(store.partitions)
 
     expect((await createPlant(api.url, 1n, NAME)).response?.status).toBe(200)
     await readModel.filter({ hasText: '1plants' }).waitFor()
@@ -67,7 +65,8 @@ it.runIf(isPossible)(
       .filter({ hasText: /^Table0records behind/ })
       .waitFor()
 
-    await parkRecord()
+    const poison = { partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }
+    await appendTo(store, [poison])
     await page
       .getByRole('listitem')
       .filter({ hasText: /^1 record parked.* 1 time: its ce_type / })
@@ -78,7 +77,7 @@ it.runIf(isPossible)(
     await store.startProjector()
     await untilVerdict(page, /^All is well\.$/)
 
-    await expectUsable(page)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width)
     expect(await page.content()).not.toContain(NAME)
     expect(complaints).toEqual([])
     expect(requests.filter((url) => !url.startsWith(`${api.opsUrl}/`))).toEqual([])
@@ -88,18 +87,6 @@ it.runIf(isPossible)(
   },
 )
 
-it.runIf(isPossible)('the page shows the numbers of the read model as unknown while Redis is away', async () => {
-  const redis = await startOwnRedis()
-  const own = await createPlantStore({ redisUrl: redis.url })
-  const cutOff = await own.startApi()
-  const page = await browser.newPage()
-  await page.goto(cutOff.opsUrl)
-  const readModel = page.getByRole('listitem').filter({ hasText: 'Read model' })
-  await readModel.filter({ hasText: /0plants, 0 records behind$/ }).waitFor()
-  await redis.stop()
-  await readModel.filter({ hasText: /\?plants, \? records behind$/ }).waitFor()
-})
-
 it.runIf(isPossible)(
   'the page /docs creates and reads a plant with its exact id, and sends requests to the service only',
   async () => {
@@ -107,7 +94,8 @@ it.runIf(isPossible)(
     const page = await browser.newPage({ viewport: DESKTOP })
     const { requests, complaints } = watch(page)
     await page.goto(`${api.url}/docs`)
-    await expectOperationsFirst(page)
+    await page.locator('.opblock').last().waitFor()
+    expect(await page.getByRole('cell', { name: '40003' }).count()).toBe(1)
     await authorize(page)
 
     const plant = PLANT_EXAMPLES.bare
@@ -118,38 +106,17 @@ it.runIf(isPossible)(
     expect((await readPlant(api.url, BEYOND_DOUBLES))?.body).toEqual(plant)
     expect((await readPlant(api.url, BEYOND_DOUBLES - 1n))?.status).toBe(404)
 
-    await createPlant(api.url, BEYOND_DOUBLES - 1n, 'the id that a double would make of it')
     const read = await open(page, 'readPlant')
     await read.getByPlaceholder('id', { exact: true }).fill(String(BEYOND_DOUBLES))
     expect(await execute(read)).toEqual({ status: '200', body: JSON.stringify(plant, null, 2) })
 
-    const list = await open(page, 'listPlants')
-    expect(await execute(list)).toMatchObject({
-      status: '200',
-      body: expect.stringContaining(`"id": ${BEYOND_DOUBLES},\n      "name": "${plant.name}"`),
-    })
+    const { body } = await execute(await open(page, 'listPlants'))
+    expect(body).toContain(`"id": ${BEYOND_DOUBLES},\n      "name": "${plant.name}"`)
 
     expect(requests.filter((url) => !url.startsWith(`${api.url}/`) && !url.startsWith('data:'))).toEqual([])
     expect(complaints).toEqual([])
   },
 )
-
-it.runIf(isPossible)('the page /docs is as dark as the system', async () => {
-  const api = await store.startApi()
-  const page = await browser.newPage({ viewport: DESKTOP, colorScheme: 'dark' })
-  await page.goto(`${api.url}/docs`)
-  await page.locator('.opblock').last().waitFor()
-  const lightness = (of: string) =>
-    page.evaluate(
-      `Number(getComputedStyle(document.querySelector('${of}')).${
-        of === 'html' ? 'backgroundColor' : 'color'
-      }.match(/\\d+/)[0])`,
-    )
-  expect(await lightness('html')).toBeLessThan(64)
-  expect(await lightness('.info h1')).toBeGreaterThan(192)
-  await page.emulateMedia({ colorScheme: 'light' })
-  await eventually(async () => expect(await lightness('.info h1')).toBeLessThan(64))
-})
 
 /** An expression for the browser: true when the chart with this caption has a pixel in this colour. */
 const isDrawn = (caption: string, colour: string) => `(() => {
@@ -162,35 +129,6 @@ const isDrawn = (caption: string, colour: string) => `(() => {
   const { data } = copy.getImageData(0, 0, canvas.width, canvas.height)
   return data.some((_, n) => n % 4 === 0 && data[n] === r && data[n + 1] === g && data[n + 2] === b)
 })()`
-
-/** Appends a record that is no event. */
-async function parkRecord(): Promise<void> {
-  await appendTo(store, [{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
-}
-
-/** On a phone nothing is cut off, and the keyboard reaches all that can be scrolled or followed. */
-async function expectUsable(page: Page): Promise<void> {
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width)
-  const reached: unknown[] = []
-  for (let press = 0; press < 3; press++) {
-    await page.keyboard.press('Tab')
-    reached.push(await page.evaluate('document.activeElement.className || document.activeElement.textContent'))
-  }
-  expect(reached).toEqual(['scrolls', '/readyz', '/metrics'])
-}
-
-/** All operations are visible without scrolling, and the table of error numbers follows them. */
-async function expectOperationsFirst(page: Page): Promise<void> {
-  const operations = page.locator('.opblock')
-  await operations.last().waitFor()
-  expect(await operations.count()).toBe(3)
-  const last = await operations.last().boundingBox()
-  const errors = await page.getByRole('heading', { name: 'Errors' }).boundingBox()
-  const end = (last?.y ?? 0) + (last?.height ?? 0)
-  expect(end).toBeLessThan(DESKTOP.height)
-  expect(errors?.y).toBeGreaterThan(end)
-  expect(await page.getByRole('cell', { name: '40003' }).count()).toBe(1)
-}
 
 async function authorize(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Authorize' }).click()

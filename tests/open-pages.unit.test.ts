@@ -1,7 +1,6 @@
 import { Duplex } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { parse } from 'yaml'
-import { createDefaultApp, defaultDescription } from '../local/describe.ts'
+import { createDefaultApp } from '../local/describe.ts'
 import { eventually } from './support/eventually.ts'
 
 let app: Awaited<ReturnType<typeof createDefaultApp>>
@@ -32,35 +31,19 @@ function openUnread(requests: string): Duplex {
 }
 
 describe('the description and the page that shows it', () => {
-  it.each(PAGES)('%s needs no token, and is %s', async (url, type) => {
-    const response = await app.inject({ url })
-    expect(response.statusCode).toBe(200)
-    expect(response.headers).toMatchObject({ 'content-type': type, 'x-content-type-options': 'nosniff' })
-    expect(response.rawPayload).toHaveLength(Number(response.headers['content-length']))
-  })
-
-  it.each(PAGES)('%s is not sent to a client that has it cached', async (url) => {
-    const { headers } = await app.inject({ url })
+  it.each(PAGES)('%s needs no token, is %s, can be kept by a client, and has GET and HEAD alone', async (url, type) => {
+    const { statusCode, headers, rawPayload } = await app.inject({ url })
+    expect(statusCode).toBe(200)
+    expect(headers).toMatchObject({ 'content-type': type, 'x-content-type-options': 'nosniff' })
+    expect(headers['content-length']).toBe(String(rawPayload.length))
     const etag = String(headers.etag)
-    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const response = await app.inject({ url, headers: { 'if-none-match': known } })
-      expect(response).toMatchObject({ statusCode: 304, body: '', headers: { etag } })
-    }
-    const other = await app.inject({ url, headers: { 'if-none-match': '"other"' } })
-    expect(other.statusCode).toBe(200)
-  })
-
-  it.each(PAGES)('%s has GET and HEAD, and no other method', async (url) => {
-    const { rawPayload } = await app.inject({ url })
+    const kept = await app.inject({ url, headers: { 'if-none-match': etag } })
+    expect(kept).toMatchObject({ statusCode: 304, body: '', headers: { etag } })
     const head = await app.inject({ url, method: 'HEAD' })
     expect(head).toMatchObject({ statusCode: 200, body: '' })
-    expect(head.headers['content-length']).toBe(String(rawPayload.length))
-    for (const method of ['POST', 'PUT', 'DELETE'] as const) {
-      const response = await app.inject({ url, method, body: 'x' })
-      expect(response.statusCode).toBe(405)
-      expect(response.headers.allow).toBe('GET, HEAD')
-      expect(response.json()).toMatchObject({ error: 40500 })
-    }
+    expect(head.headers['content-length']).toBe(headers['content-length'])
+    const other = await app.inject({ url, method: 'POST', body: 'x' })
+    expect(other).toMatchObject({ statusCode: 405, headers: { allow: 'GET, HEAD' } })
   })
 
   it('a large file is in memory only as far as the client reads it', async () => {
@@ -69,25 +52,10 @@ describe('the description and the page that shows it', () => {
     expect(connection.writableLength).toBeLessThan(100_000)
   })
 
-  it.each([
-    '/docs/',
-    '/docs/other',
-    '/docs/page.html',
-    '/docs/swagger-ui.css/',
-    '/docs/..%2fapp.ts',
-    '/docs/static/index.html',
-    '/openapi.json/',
-    '/openapi.yaml',
-  ])('%s is nothing', async (url) => {
-    const response = await app.inject({ url })
-    expect(response.statusCode).toBe(404)
-    expect(response.json()).toMatchObject({ error: 40400 })
-  })
-
-  it('are not operations of the description', async () => {
-    const { paths } = parse(await defaultDescription())
-    expect(Object.keys(paths).filter((path) => !path.startsWith('/plants'))).toEqual([])
-  })
+  it.each(['/docs/', '/docs/page.html', '/docs/swagger-ui.css/', '/docs/..%2fapp.ts', '/openapi.yaml'])(
+    '%s is nothing',
+    async (url) => expect((await app.inject({ url })).json()).toMatchObject({ error: 40400 }),
+  )
 
   it('may load only what the service serves, and may not be framed', async () => {
     const { headers } = await app.inject({ url: '/docs' })

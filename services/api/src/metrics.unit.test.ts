@@ -6,62 +6,46 @@ import { expect, it } from 'vitest'
 import { valuesOf } from '../../../tests/support/metrics-text.ts'
 import { addApiMetrics } from './metrics.ts'
 
+type Appender = Parameters<ReturnType<typeof addApiMetrics>['observeAppends']>[0]
+
 const [P, Q] = [0 as Partition, 1 as Partition]
 const batches = new Map([
   [P, [{}, {}] as NewRecord[]],
   [Q, [{}] as NewRecord[]],
 ])
 
-/** The observed appender of a broker that responds to a request when the test says so. */
-function observedAppender(metrics: ReturnType<typeof createMetrics>) {
-  const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
-  const noLeader = () => expect.unreachable('it has a leader')
-  const appender = {
-    leaderOf: () => 1,
-    noLeader,
-    refreshLeaders: async () => {},
-    responds: async () => true,
-    heldBackMs: () => 0,
-    send: () => promise,
-  }
-  return { send: () => addApiMetrics(metrics).observeAppends(appender).send(1, 'healthy', batches), respond: resolve }
-}
-
 it('measures an append request, also one that fails', async () => {
   const metrics = createMetrics('api')
-  const { send, respond } = observedAppender(metrics)
-  const sending = send()
+  const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
+  const { send } = addApiMetrics(metrics).observeAppends({ send: () => promise } as unknown as Appender)
+  const sending = send(1, 'healthy', batches)
   expect(await valuesOf(metrics, 'plant_store_append_records')).toMatchObject({ _count: 1, _sum: 3 })
   expect(await valuesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 0 })
   const results = new Map<Partition, AppendResult>([
     [P, { is: 'appended', base: 0 as Offset }],
     [Q, { is: 'unknown', cause: new Error('lost') }],
   ])
-  respond(results)
+  resolve(results)
   expect(await sending).toBe(results)
   expect(await valuesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
 })
 
 it.each([
-  [200, undefined, 1],
-  [503, 50301, 1],
-  [503, 50302, 1],
-  [503, 50303, 1],
-  [0, 50301, 1],
-  // Refused.
-  [503, 50300, 0],
-  [503, 50304, 0],
-  [503, 50305, 0],
-  // Errors of the client.
-  [400, 40003, 0],
-  [0, 40000, 0],
-  [401, 40100, 0],
-])('of creates with status %i and error %s, the duration of %i counts', async (status, error, count) => {
-  const metrics = createMetrics('api')
-  const { requestCompleted } = addApiMetrics(metrics)
-  requestCompleted({ method: 'POST', route: '/plants', status, error, durationMs: 1 })
-  expect((await valuesOf(metrics, 'plant_store_create_duration_seconds'))._count ?? 0).toBe(count)
-})
+  [1, [200, undefined], [503, 50301], [503, 50302], [503, 50303], [0, 50301]],
+  // Refused, or an error of the client.
+  [0, [503, 50300], [503, 50304], [503, 50305], [400, 40003], [0, 40000], [401, 40100]],
+] as [number, ...[number, number | undefined][]][])(
+  '%i duration of a create counts with each of %j',
+  async (count, ...all) => {
+    for (const [status, error] of all) {
+      const metrics = createMetrics('api')
+      const { requestCompleted } = addApiMetrics(metrics)
+      requestCompleted({ method: 'POST', route: '/plants', status, error, durationMs: 1 })
+      const found = (await valuesOf(metrics, 'plant_store_create_duration_seconds'))._count ?? 0
+      expect([status, error, found]).toEqual([status, error, count])
+    }
+  },
+)
 
 it('samples the creates that were successful, and no other request', () => {
   const { requestCompleted, sample } = addApiMetrics(createMetrics('test'))

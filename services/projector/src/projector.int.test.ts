@@ -28,8 +28,6 @@ async function openStore() {
   }
 }
 
-const eventOf = (id: bigint) => newEvent(id, PARTITIONS)
-
 describe('the projector', () => {
   it.each([
     ['*', 'an emptied Redis'],
@@ -68,10 +66,11 @@ describe('the projector', () => {
 
   it('halts when a newer release has taken over the read model', async () => {
     const store = await openStore()
-    await store.append([eventOf(1n), eventOf(2n), eventOf(3n), eventOf(4n)])
+    const event = newEvent(1n, PARTITIONS)
+    await store.append([event])
     const { halts } = store.startProjector()
     await store.untilProjected()
-    const partition = eventOf(1n).partition as Partition
+    const partition = event.partition as Partition
     const live = await store.redis.get(pointerOf(store.topic.topic, partition))
     await store.redis.hset(`{${store.topic.topic}:${partition}}:${live}:meta`, 'fold', '2')
     await vi.waitFor(() => expect(halts).not.toEqual([]), WAIT_MS)

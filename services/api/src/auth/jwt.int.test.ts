@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -33,13 +34,8 @@ function accept(url: string, limits: Partial<KeySetLimits> = AT_EACH_TOKEN) {
   const log = { ...quietLog, error: write, info: write, debug } as unknown as Log
   const keys = openKeySet(url, log, limits)
   onTestFinished(keys.close)
-  const strategy = jwts({
-    issuer: ISSUER,
-    audience: AUDIENCE,
-    keyOf: keys.keyOf,
-    now: () => NOW_SECONDS * 1000,
-    log,
-  })
+  const now = () => NOW_SECONDS * 1000
+  const strategy = jwts({ issuer: ISSUER, audience: AUDIENCE, keyOf: keys.keyOf, now, log })
   /** The caller, `unknown`, or the name of the failure. */
   const callerOf = (token: string) =>
     strategy(token).then(
@@ -52,22 +48,14 @@ function accept(url: string, limits: Partial<KeySetLimits> = AT_EACH_TOKEN) {
 describe('a JWT', () => {
   it('has the caller and scopes of its claims', async () => {
     const { strategy, sign } = await openIssuer()
-    expect(await strategy(await sign({ scope: 'openid plants:read email plants:read' }))).toEqual({
-      caller: ANN,
-      scopes: ['plants:read'],
-    })
-    expect(await strategy(await sign({ scope: 'plants:read plants:write' }))).toMatchObject({
-      scopes: ['plants:write', 'plants:read'],
-    })
-    for (const scope of [undefined, '', 'plants:', 'PLANTS:READ', 'plants:read,plants:write', ['plants:read']]) {
-      expect(await strategy(await sign({ scope }))).toMatchObject({ scopes: [] })
-    }
-  })
-
-  it('never has the caller of an opaque token or of another issuer', async () => {
-    const { callerOf, sign } = await openIssuer()
-    expect(await callerOf(await sign({ sub: 'local' }))).toBe('jwt:["https://id.example","local"]')
-    expect(await callerOf(await sign({ sub: '","' }))).toBe('jwt:["https://id.example","\\",\\""]')
+    for (const [scope, scopes] of [
+      ['openid plants:read email plants:read', ['plants:read']],
+      ['plants:read plants:write', ['plants:write', 'plants:read']],
+      ...[undefined, '', 'plants:', 'PLANTS:READ', 'plants:read,plants:write', ['plants:read']].map((no) => [no, []]),
+    ])
+      expect(await strategy(await sign({ scope }))).toEqual({ caller: ANN, scopes })
+    // Never the caller of an opaque token or of another issuer.
+    expect(await strategy(await sign({ sub: '","' }))).toMatchObject({ caller: 'jwt:["https://id.example","\\",\\""]' })
   })
 
   it.each<[string, Claims, string]>([
@@ -150,10 +138,8 @@ describe('the keys', () => {
   it('are fetched again for a token that names a new key, and withdrawn keys are no longer accepted', async () => {
     const { callerOf, sign, publish } = await openIssuer()
     expect(await callerOf(await sign())).toBe(ANN)
-    await publish('one', 'two')
+    await publish('two')
     expect(await callerOf(await sign({}, 'two'))).toBe(ANN)
-    await publish('three')
-    expect(await callerOf(await sign({}, 'three'))).toBe(ANN)
     expect(await callerOf(await sign())).toBe('invalidToken')
   })
 
@@ -187,9 +173,7 @@ type Outage = (response: ServerResponse) => unknown
 const OUTAGES: [string, Outage, RegExp][] = [
   ['ends the connection', (response) => response.destroy(), /UND_ERR_SOCKET/],
   ['answers 500', (response) => response.writeHead(500).end('{"keys":[]}'), /the response had status 500/],
-  ['answers 404', (response) => response.writeHead(404).end('{"keys":[]}'), /the response had status 404/],
   ['sends elsewhere', (response) => response.writeHead(302, { location: '/' }).end(), /the response had status 302/],
-  ['answers no JSON', (response) => response.end('<html>'), /is not a JWKS/],
   ['answers no keys', (response) => response.end('{"error":"x"}'), /is not a JWKS/],
   ['is silent', () => {}, /the request timed out/],
   ['stops in the middle', (response) => response.writeHead(200).write('{"keys":['), /the request timed out/],
@@ -221,9 +205,7 @@ describe('an outage', () => {
     const issuer = await startIssuer()
     issuer.respond = refuse
     const { callerOf } = accept(issuer.url, { ...AT_EACH_TOKEN, failureCoolDownMs: 600_000 })
-    for (let round = 0; round < 5; round++) {
-      expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
-    }
+    for (let n = 0; n < 5; n++) expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
     expect(issuer.requests.count).toBe(1)
   })
 
@@ -250,8 +232,7 @@ describe('an outage', () => {
     const keys = [{ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA', kid: 'one' }]
     issuer.respond = (response) => response.end(JSON.stringify({ keys }))
     const { callerOf, logged } = accept(issuer.url)
-    const sign = () => issuer.sign(GOOD)
-    for (let round = 0; round < 3; round++) expect(await callerOf(await sign())).toBe('tokensUncheckable')
+    for (let n = 0; n < 3; n++) expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
     expect(logged).toEqual(['a key of JWT_JWKS_URL cannot be used to check JWTs'])
   })
 })
@@ -261,10 +242,6 @@ function encode(part: object): string {
 }
 
 function sendForEver(response: ServerResponse): void {
-  const block = ' '.repeat(65_536)
-  const send = () => {
-    while (response.write(block));
-  }
-  response.on('drain', send)
-  send()
+  const spaces = new Readable({ read: () => void spaces.push(' '.repeat(65_536)) })
+  spaces.pipe(response)
 }

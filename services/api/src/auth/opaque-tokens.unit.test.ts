@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { writeWhole } from '../../../../local/processes/whole-file.ts'
 import { eventually } from '../../../../tests/support/eventually.ts'
@@ -16,12 +15,8 @@ const digest = (token: string) => digestOf(token).toString('hex')
 const entry = (label: string, token: string, ...attributes: string[]) =>
   [`${label}:${digest(token)}`, ...attributes].join(' ')
 function accepting(...entries: string[]) {
-  const known = parseTokenEntries(entries.join(','), 'here')
-  return (token: string, now = 0) =>
-    opaqueTokens(
-      () => known,
-      () => now,
-    )(token)
+  const known = () => parseTokenEntries(entries.join(','), 'here')
+  return (token: string, now = 0) => opaqueTokens(known, () => now)(token)
 }
 
 it('a token has the caller and scopes of its entry, whichever entry it is', async () => {
@@ -33,12 +28,7 @@ it('a token has the caller and scopes of its entry, whichever entry it is', asyn
 
 it('an unknown token has no access, nor does a digest sent as a token', async () => {
   const accessOf = accepting(entry('ann', 'a'))
-  expect(await accessOf(digest('a'))).toBeUndefined()
-  await fc.assert(
-    fc.asyncProperty(fc.string(), async (token) => {
-      expect((await accessOf(token))?.caller).toBe(token === 'a' ? 'ann' : undefined)
-    }),
-  )
+  for (const token of ['', 'b', 'aa', 'A', digest('a')]) expect(await accessOf(token)).toBeUndefined()
 })
 
 it('a token is accepted until the instant of its expiry, and rejected as expired from then on', async () => {

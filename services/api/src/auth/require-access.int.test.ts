@@ -1,7 +1,6 @@
-import type { AddressInfo } from 'node:net'
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openRaw } from '../../../../tests/support/raw-connection.ts'
 import { sendError } from '../http/error-responses.ts'
 import { opaqueTokens } from './opaque-tokens.ts'
@@ -35,33 +34,25 @@ async function openApp() {
 const addRoute = (app: FastifyInstance, method: 'get' | 'post', path: string, options: RouteShorthandOptions) =>
   app[method](path, options, async ({ caller }) => ({ caller }))
 
-/** The app with a route for each scope, at a port of this machine. */
-async function listening() {
+let url: string
+beforeAll(async () => {
   const app = await openApp()
   addRoute(app, 'get', '/read', { config: { scope: 'plants:read' } })
   addRoute(app, 'post', '/write', { config: { scope: 'plants:write' } })
   addRoute(app, 'get', '/open', { config: { scope: 'public' } })
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  onTestFinished(() => app.close())
-  const { port } = app.server.address() as AddressInfo
+  url = await app.listen({ port: 0, host: '127.0.0.1' })
+  return () => app.close()
+})
 
-  /** Sends header lines unchanged, and returns status, challenge and error number or caller. */
-  const ask = async (target: string, ...lines: string[]) => {
-    const head = [`${target} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines].join('\r\n')
-    const { write, closed, received } = openRaw(`http://127.0.0.1:${port}`)
-    write(`${head}\r\n\r\n`)
-    await closed
-    const response = received()
-    const status = Number(/^HTTP\/1.1 (\d+) /.exec(response)?.[1])
-    const challenge = /\r\nwww-authenticate: (.*)\r\n/i.exec(response)?.[1]
-    const body = /\{.*\}/.exec(response)?.[0]
-    return {
-      status,
-      challenge,
-      ...(body && (JSON.parse(body) as { error?: number; caller?: string })),
-    }
-  }
-  return { ask, with: (header: string, path = '/read') => ask(`GET ${path}`, `Authorization: ${header}`) }
+/** Sends header lines unchanged, and returns status, challenge and error number or caller. */
+async function ask(target: string, ...lines: string[]) {
+  const { write, closed, received } = openRaw(url)
+  write(`${[`${target} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n`)
+  await closed
+  const status = Number(/^HTTP\/1.1 (\d+) /.exec(received())?.[1])
+  const challenge = /\r\nwww-authenticate: (.*)\r\n/i.exec(received())?.[1]
+  const [body] = /\{.*\}/.exec(received()) ?? []
+  return { status, challenge, ...(body && (JSON.parse(body) as { error?: number; caller?: string })) }
 }
 
 const BARE = 'Bearer realm="plants"'
@@ -74,8 +65,7 @@ describe('a request', () => {
     ['spaces at the end', 'Bearer all   '],
     ['the longest token', `Bearer ${LONGEST}`, 'longest'],
   ])('reaches its operation with %s', async (_what, header, caller = 'local') => {
-    const api = await listening()
-    expect(await api.with(header)).toMatchObject({ status: 200, caller })
+    expect(await ask('GET /read', `Authorization: ${header}`)).toMatchObject({ status: 200, caller })
   })
 
   it.each([
@@ -86,67 +76,48 @@ describe('a request', () => {
     ['a quoted token', 'Bearer "all"', 40101, INVALID],
     ['two tokens', 'Bearer all all', 40101, INVALID],
     ['a tab', 'Bearer\tall', 40101, INVALID],
-    ['letters that no token has', 'Bearer äll', 40101, INVALID],
     ['a wrong token', 'Bearer wrong', 40101, INVALID],
     ['a token that is too long', `Bearer ${LONGEST}x`, 40101, INVALID],
     ['an expired token', 'Bearer late', 40101, `${INVALID}, error_description="the token has expired"`],
   ])('is rejected with %s', async (_what, header, error, challenge) => {
-    const api = await listening()
-    expect(await api.with(header)).toEqual({ status: 401, error, challenge, message: expect.any(String) })
+    const rejected = { status: 401, error, challenge, message: expect.any(String) }
+    expect(await ask('GET /read', `Authorization: ${header}`)).toEqual(rejected)
   })
 
-  it('is rejected with more than one Authorization header, even if they are equal', async () => {
-    const { ask } = await listening()
-    for (const second of ['Bearer all', 'Basic YTpi', '']) {
-      expect(await ask('GET /read', 'Authorization: Bearer all', `AUTHORIZATION: ${second}`)).toMatchObject({
-        status: 400,
-        error: 40000,
-        challenge: `${BARE}, error="invalid_request"`,
-      })
-    }
+  it.each(['Bearer all', 'Basic YTpi', ''])('is rejected with a second Authorization header: %j', async (second) => {
+    const rejected = { status: 400, error: 40000, challenge: `${BARE}, error="invalid_request"` }
+    expect(await ask('GET /read', 'Authorization: Bearer all', `AUTHORIZATION: ${second}`)).toMatchObject(rejected)
   })
 
-  it('is rejected with a token in the query or a form', async () => {
-    const { ask } = await listening()
+  it('is rejected with a token in the query or a form, and before its body is read', async () => {
     const form = ['Content-Type: application/x-www-form-urlencoded', 'Content-Length: 16', '', 'access_token=all']
     expect(await ask('GET /read?access_token=all')).toMatchObject({ error: 40100, challenge: BARE })
     expect(await ask('POST /write', ...form)).toMatchObject({ error: 40100, challenge: BARE })
-  })
-
-  it('is rejected before its body is read', async () => {
-    const { ask } = await listening()
     const announced = ['Content-Type: application/json', 'Content-Length: 1000000']
     expect(await ask('POST /write', ...announced)).toMatchObject({ status: 401 })
-    expect(await ask('POST /write', 'Authorization: Bearer reader', ...announced)).toMatchObject({
-      status: 403,
-    })
+    expect(await ask('POST /write', 'Authorization: Bearer reader', ...announced)).toMatchObject({ status: 403 })
   })
 })
 
 describe('a route', () => {
   it('requires a token with its scope, and HEAD the same scope as GET', async () => {
-    const { ask } = await listening()
-    const refused = (scope: string) => ({
-      status: 403,
-      error: 40300,
-      challenge: `${BARE}, error="insufficient_scope", scope="${scope}"`,
-    })
-    const post = (token: string) => ask('POST /write', `Authorization: Bearer ${token}`, 'Content-Length: 0')
-    const get = (token: string) => ask('GET /read', `Authorization: Bearer ${token}`)
-    const head = (token: string) => ask('HEAD /read', `Authorization: Bearer ${token}`)
-    for (const token of ['all', 'writer']) expect(await post(token)).toMatchObject({ status: 200 })
-    for (const token of ['all', 'reader']) expect(await get(token)).toMatchObject({ status: 200 })
-    for (const token of ['all', 'reader']) expect(await head(token)).toMatchObject({ status: 200 })
-    expect(await post('reader')).toMatchObject(refused('plants:write'))
-    expect(await get('writer')).toMatchObject(refused('plants:read'))
-    expect(await head('writer')).toMatchObject({ status: 403 })
+    const statusOf = async (target: string, token: string) =>
+      (await ask(target, `Authorization: Bearer ${token}`, 'Content-Length: 0')).status
+    for (const [target, one, other, scope] of [
+      ['POST /write', 'writer', 'reader', 'plants:write'],
+      ['GET /read', 'reader', 'writer', 'plants:read'],
+    ] as const) {
+      expect([await statusOf(target, 'all'), await statusOf(target, one)]).toEqual([200, 200])
+      const challenge = `${BARE}, error="insufficient_scope", scope="${scope}"`
+      const refused = await ask(target, `Authorization: Bearer ${other}`, 'Content-Length: 0')
+      expect(refused).toMatchObject({ status: 403, error: 40300, challenge })
+    }
+    expect([await statusOf('HEAD /read', 'reader'), await statusOf('HEAD /read', 'writer')]).toEqual([200, 403])
   })
 
   it('that is public needs no token, and ignores any', async () => {
-    const { ask } = await listening()
-    for (const line of ['Accept: */*', 'Authorization: Bearer wrong']) {
+    for (const line of ['Accept: */*', 'Authorization: Bearer wrong'])
       expect(await ask('GET /open', line)).toMatchObject({ status: 200, caller: '' })
-    }
   })
 
   it('needs a scope, wherever it is registered', async () => {

@@ -17,7 +17,6 @@ import { FIRST_CLAIM_WAITS } from './first-claims.ts'
 const P = 0 as Partition
 const REST_MS = 50
 const READING_MS = 1_000
-const LARGE_BYTES = 1_048_576
 let lastId = 0n
 
 type OwnClaim = Omit<Claim, 'offset'>
@@ -30,7 +29,7 @@ function newClaim(): OwnClaim {
 /** A claim index, by default of one partition; the test is the read model, the tail and the clock. */
 function openClaimIndex({
   partitions = 1,
-  windowMaxBytes = LARGE_BYTES,
+  windowMaxBytes = 1_048_576,
   isFollowed = true,
   isRead = true,
   end = 0,
@@ -75,12 +74,8 @@ function openClaimIndex({
   /** Delivers this claim by the tail, by default at the next offset. */
   function deliver(claim: OwnClaim, offset: number = window().next): Promise<Checkpoint> {
     const next = { offset: offset as Offset, eventId: claim.eventId }
-    return sink.onRecords(
-      P,
-      [{ offset: next.offset, claim: { offset: next.offset, ...claim } }],
-      next,
-      checkpointAt(offset - 1),
-    )
+    const record = { offset: next.offset, claim: { offset: next.offset, ...claim } }
+    return sink.onRecords(P, [record], next, checkpointAt(offset - 1))
   }
   async function advance(ms: number): Promise<void> {
     clock.advance(ms)
@@ -101,18 +96,10 @@ function openClaimIndex({
     await afterCallbacks()
     return rest
   }
+  const bounds = () => [window().start, window().next]
   return {
-    ...claimIndex,
-    window,
-    append,
-    deliver,
-    advance,
-    project,
-    startRest,
-    unreadable,
-    reloaded,
-    askedTogether: asked,
-    bounds: () => [window().start, window().next],
+    ...{ ...claimIndex, window, bounds, append, deliver, advance, project, startRest },
+    ...{ unreadable, reloaded, askedTogether: asked },
   }
 }
 

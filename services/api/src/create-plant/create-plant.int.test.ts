@@ -20,7 +20,7 @@ import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { pointerOf } from '../../../../tests/support/stored-partition.ts'
 import { createTestTopic, type TestTopic } from '../../../../tests/support/topic.ts'
 import { createClaimIndex } from '../claim-index/claim-index.ts'
-import { CREATE_LIMITS, createPlantCreation, type Outcome } from './create-plant.ts'
+import { CREATE_LIMITS, type CreatePlant, createPlantCreation, type Outcome } from './create-plant.ts'
 
 const PARTITIONS = 3
 const WAIT_MS = 20_000
@@ -31,36 +31,23 @@ const BYTES_OF_ONE = 200 + '1000'.length + '{"id":"1000","name":"plant 1000"}'.l
 const REFUSED: AppendResult = { is: 'refused', why: 'transient', cause: new AppendRefused('too few replicas') }
 type Batches = [Partition, readonly NewRecord[]][]
 
-type Stores = {
-  kafkaBrokers?: string
-  redisUrl?: string
-  deadlineMs?: number
-  limits?: Partial<typeof CREATE_LIMITS>
-}
-
 /** The creation of an api on a separate topic: read model, appender, claim index and tail; no projector. */
-async function openCreation(stores: Stores = {}) {
-  const {
-    kafkaBrokers = inject('kafkaBrokers'),
-    redisUrl = inject('redisUrl'),
-    deadlineMs = DEADLINE_MS,
-    limits = {},
-  } = stores
+async function openCreation({
+  kafkaBrokers = inject('kafkaBrokers'),
+  redisUrl = inject('redisUrl'),
+  deadlineMs = DEADLINE_MS,
+  limits = {} as Partial<typeof CREATE_LIMITS>,
+} = {}) {
   const topic = await createTestTopic(kafkaBrokers, PARTITIONS)
   const { readModel } = await openReadModel({ ...topic, redisUrl })
   const checkpoints = new Map(allPartitions(PARTITIONS).map((partition) => [partition, BEFORE_LOG]))
   const { ends, topicId } = await checkTopic(topic.kafka, topic)
   const verdictsBy: string[] = []
   const onHalt = (error: Error) => expect.unreachable(error.message)
+  const common = { log: quietLog, time: systemTime }
   const claimIndex = createClaimIndex({
-    readModel,
-    log: quietLog,
-    time: systemTime,
-    checkpoints,
-    ends,
-    windowMaxBytes: WINDOW_BYTES,
+    ...{ ...common, readModel, checkpoints, ends, windowMaxBytes: WINDOW_BYTES, onHalt },
     follow: (sink) => createFollower({ ...followOptions(topic), ...sink }),
-    onHalt,
   })
   const { tail } = claimIndex
   tail.start()
@@ -97,7 +84,6 @@ async function openCreation(stores: Stores = {}) {
         }
       }),
   }
-  const common = { log: quietLog, time: systemTime }
   const lanes = createLanes({ ...common, appender: counted, partitions: PARTITIONS })
   const creation = createPlantCreation(countedReadModel, lanes, claimIndex, {
     ...common,
@@ -116,19 +102,10 @@ async function openCreation(stores: Stores = {}) {
     eventId: keyedEventId('tests', key, newPlant(id)),
     keyed: true,
   })
+  const create = async (created: CreatePlant) => (await creation.create(created)).is
   return {
-    ...topic,
-    appender,
-    appends,
-    unwritable,
-    unreadable,
-    lookUps,
-    verdictsBy,
-    claimIndex,
-    tail,
-    creation,
-    random,
-    keyed,
+    ...{ ...topic, appender, appends, unwritable, unreadable, lookUps, verdictsBy, tail, creation, create },
+    ...{ random, keyed },
   }
 }
 
@@ -149,7 +126,7 @@ describe('creating a plant', () => {
     )
     expect(kindsOf(outcomes)).toEqual([...Array(500).fill('created'), ...Array(50).fill('notWritten')])
     expect(await eventIdsInLog(store)).toHaveLength(500)
-    expect((await store.creation.create(store.random(1n))).is).toBe('created')
+    expect(await store.create(store.random(1n))).toBe('created')
   })
 
   it.each([
@@ -181,10 +158,10 @@ describe('creating a plant', () => {
     const store = await openCreation({ redisUrl })
     await stop()
     const creates = [store.random(1n), store.keyed(2n, 'k'), store.keyed(2n, 'k'), store.random(3n)]
-    const outcomes = Promise.all(creates.map((create) => store.creation.create(create)))
+    const outcomes = Promise.all(creates.map(store.create))
     await vi.waitFor(() => expect(store.lookUps.failed).toBeGreaterThan(1), WAIT_MS)
     await startOwnRedis({ port })
-    expect(kindsOf(await outcomes)).toEqual(['created', 'created', 'created', 'created'])
+    expect(await outcomes).toEqual(['created', 'created', 'created', 'created'])
     expect(await eventIdsInLog(store)).toHaveLength(3)
   })
 })
@@ -194,9 +171,9 @@ describe('the acknowledgement of an append', () => {
     const store = await openCreation()
     await store.tail.close()
     const ids = Array.from({ length: 20 }, (_, n) => BigInt(n))
-    const first = await Promise.all(ids.map((id) => store.creation.create(store.random(id))))
-    const again = await Promise.all(ids.map((id) => store.creation.create(store.random(id))))
-    expect([new Set(kindsOf(first)), new Set(kindsOf(again))]).toEqual([new Set(['created']), new Set(['duplicate'])])
+    const createAll = () => Promise.all(ids.map((id) => store.create(store.random(id))))
+    expect(new Set(await createAll())).toEqual(new Set(['created']))
+    expect(new Set(await createAll())).toEqual(new Set(['duplicate']))
     expect(store.verdictsBy).toEqual(ids.map(() => 'acknowledgement'))
     expect(await eventIdsInLog(store)).toHaveLength(20)
   })
@@ -204,14 +181,14 @@ describe('the acknowledgement of an append', () => {
   it('decides again when the tail has the records of others', async () => {
     const store = await openCreation()
     await store.appender.append([newEvent(7n, PARTITIONS)])
-    expect((await store.creation.create(store.random(7n))).is).toBe('duplicate')
+    expect(await store.create(store.random(7n))).toBe('duplicate')
     let id = 100n
     await vi.waitFor(async () => {
-      expect((await store.creation.create(store.random(id++))).is).toBe('created')
+      expect(await store.create(store.random(id++))).toBe('created')
       expect(store.verdictsBy.at(-1)).toBe('acknowledgement')
     }, WAIT_MS)
     await store.appender.append([newEvent(8n, PARTITIONS)])
-    expect((await store.creation.create(store.random(8n))).is).toBe('duplicate')
+    expect(await store.create(store.random(8n))).toBe('duplicate')
   })
 })
 
@@ -237,27 +214,24 @@ describe('creating a plant while Kafka hangs', () => {
     const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
     // Less than the 5 s after which the append would be given up, and the next one sent.
     const store = await openCreation({ kafkaBrokers, deadlineMs: 3_000 })
+    const untilCreated = ({ create }: typeof store, created: CreatePlant) =>
+      vi.waitFor(async () => expect(await create(created)).toBe('created'), WAIT_MS)
     // The first append of a broker may take longer than the others.
-    await vi.waitFor(async () => {
-      expect((await store.creation.create(store.keyed(0n, 'first'))).is).toBe('created')
-    }, WAIT_MS)
+    await untilCreated(store, store.keyed(0n, 'first'))
     // The tail may deliver the verdict before Kafka acknowledges the append.
     await vi.waitFor(() => expect(store.appends.ended).toBe(store.appends.started), WAIT_MS)
     await pause()
 
     const { started } = store.appends
-    const appended = store.creation.create(store.keyed(1n, 'k'))
+    const appended = store.create(store.keyed(1n, 'k'))
     await vi.waitFor(() => expect(store.appends.started).toBe(started + 1), WAIT_MS)
     // These wait in the queue behind the append that hangs.
     const queuedBehind = [store.random(2n), store.random(1n), store.keyed(3n, 'another key')]
-    const outcomes = await Promise.all(queuedBehind.map((create) => store.creation.create(create)))
-    expect(kindsOf(outcomes)).toEqual(['notWritten', 'notWritten', 'notWritten'])
-    expect((await appended).is).toBe('outcomeUnknown')
+    expect(await Promise.all(queuedBehind.map(store.create))).toEqual(['notWritten', 'notWritten', 'notWritten'])
+    expect(await appended).toBe('outcomeUnknown')
 
     await resume()
-    await vi.waitFor(async () => {
-      expect((await store.creation.create(store.keyed(1n, 'k'))).is).toBe('created')
-    }, WAIT_MS)
+    await untilCreated(store, store.keyed(1n, 'k'))
     const eventIds = await eventIdsInLog(store)
     expect(eventIds).toContain(store.keyed(1n, 'k').eventId)
     // The creates that resolved as not written are not in the log.
@@ -265,22 +239,18 @@ describe('creating a plant while Kafka hangs', () => {
 
     const limited = await openCreation({ kafkaBrokers, deadlineMs: 30_000, limits: { maxQueueAgeMs: 3_000 } })
     await pause()
-    const oldest = limited.creation.create(limited.random(0n))
+    const oldest = limited.create(limited.random(0n))
     await vi.waitFor(() => expect(limited.appends.started).toBe(1), WAIT_MS)
-    const queued = limited.creation.create(limited.random(1n))
+    const queued = limited.create(limited.random(1n))
     let next = 2n
-    const atOnce = async () => {
-      const outcome = limited.creation.create(limited.random(next++))
-      return Promise.race([outcome.then(({ is }) => is), new Promise((resolve) => setImmediate(resolve))])
-    }
+    const atOnce = () =>
+      Promise.race([limited.create(limited.random(next++)), new Promise((resolve) => setImmediate(resolve))])
     expect(await atOnce()).toBeUndefined()
     await vi.waitFor(async () => expect(await atOnce()).toBe('notWritten'), WAIT_MS)
 
     await resume()
-    expect(kindsOf(await Promise.all([oldest, queued]))).toEqual(['created', 'created'])
+    expect(await Promise.all([oldest, queued])).toEqual(['created', 'created'])
     // The broker may lead its partitions a moment later; until then, creates may wait behind older ones.
-    await vi.waitFor(async () => {
-      expect((await limited.creation.create(limited.random(next++))).is).toBe('created')
-    }, WAIT_MS)
+    await untilCreated(limited, limited.keyed(next, 'last'))
   })
 })

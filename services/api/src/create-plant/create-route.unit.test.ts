@@ -23,20 +23,14 @@ describe('an Idempotency-Key', () => {
   it('has 1 to 255 characters, counted without quotes and escapes', () => {
     expect(parseIdempotencyKey('x'.repeat(255))).toHaveLength(255)
     expect(parseIdempotencyKey(quoted('"'.repeat(255)))).toHaveLength(255)
-    for (const header of ['', '""', 'x'.repeat(256), quoted('x'.repeat(256)), quoted('\\'.repeat(256))])
-      expect(() => parseIdempotencyKey(header)).toThrow(refused)
   })
 
   it.each([
+    ...['', '""', 'x'.repeat(256), quoted('x'.repeat(256)), quoted('\\'.repeat(256)), ['a', 'b'], ['"a"']],
     ...['"', '"a', 'a"', 'a"b', '"a"b"', '"a\\"', '"a\\b"', '"\\', '"a" ', ' "a"', '"a";p=1', '"a"; p', '"a", "b"'],
     ...['"a","b"', 'a b', 'a, b', ' ', 'ä', '"ä"', 'a\u007f', '"a\u007f"', '"a\tb"', '"a\n"', 'a\n', '\u0000', '“a”'],
   ])('is refused as %j', (header) => {
     expect(() => parseIdempotencyKey(header)).toThrow(refused)
-  })
-
-  it('is refused when it is sent twice', () => {
-    expect(() => parseIdempotencyKey(['a', 'b'])).toThrow(refused)
-    expect(() => parseIdempotencyKey(['"a"'])).toThrow(refused)
   })
 
   it('is either refused or the text of the header: no two keys are confused', () => {

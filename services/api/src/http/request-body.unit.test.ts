@@ -74,36 +74,32 @@ describe('a number in a body', () => {
 })
 
 describe('a body', () => {
+  // The fuzz target jsonBody compares what is accepted with JSON.parse.
   it.each([
-    ...['', ' ', '{', '{"id":1', '{id:1}', "{'id':1}", '{"id":1,}', '[1,]', '[1 2]', '{"id" 1}', '{"id":}', '01'],
-    ...['+1', '.5', '5.', '1e', '--1', '0x1', 'NaN', 'Infinity', 'undefined', 'nul', '"\\x"', '"\\u12"', '"\n"'],
-    ...['"a', '{"id":1}{"id":2}', '// a\n1', '/* a */1', '\u00a01', '{"name":"a","name":"b"}'],
-  ])('is rejected when it is not JSON: %j', (text) => {
-    const message = expect.stringMatching(
-      /^(the body is empty; .*|an object in the body has a duplicate key|the body is not valid JSON at character \d+; .*)$/,
-    )
-    expect(failureOf(Buffer.from(text))).toMatchObject({ name: 'HttpError', failure: 'malformedJson', message })
+    ['', /^the body is empty; /],
+    ['{"id":1,"id":1}', /^an object in the body has a duplicate key$/],
+    ['{"id":1,}', /^the body is not valid JSON at character 9; /],
+    ['01', /^the body is not valid JSON at character \d+; /],
+  ])('that is no JSON says why: %j', (text, message) => {
+    expect(failureOf(Buffer.from(text))?.message).toMatch(message)
   })
 
-  it.each<[string, Buffer]>([
-    ['a byte that begins nothing', Buffer.from('{"name":"\xff"}', 'latin1')],
-    ['a cut sequence', Buffer.from('{"name":"\xf0\x9f\x8c"}', 'latin1')],
-    ['an overlong form', Buffer.from('{"name":"\xc0\xaf"}', 'latin1')],
-    ['an encoded surrogate', Buffer.from('{"name":"\xed\xa0\x80"}', 'latin1')],
-    ['UTF-16', Buffer.from('{"name":"n"}', 'utf16le')],
-    ['Latin-1', Buffer.from('{"name":"\xe9"}', 'latin1')],
-    ['UTF-8 with a byte order mark (RFC 8259, 8.1)', Buffer.from('\ufeff{"id":1}')],
-  ])('is rejected when it is not plain UTF-8: %s', (_what, body) => {
-    expect(failureOf(body)).toMatchObject({ failure: 'malformedJson' })
-  })
-
-  it.each([
-    ['lists', '['.repeat(60_000)],
-    ['closed lists', '['.repeat(30_000) + ']'.repeat(30_000)],
-    ['objects', '{"a":'.repeat(12_000)],
-    ['both', '[{"a":'.repeat(10_000)],
-  ])('is rejected when it is nested too deeply: %s', (_what, text) => {
-    expect(failureOf(Buffer.from(text))).toMatchObject({ failure: 'malformedJson' })
+  it.each<[string, string | Buffer]>([
+    ['with a byte that begins nothing', Buffer.from('{"name":"\xff"}', 'latin1')],
+    ['with an encoded surrogate', Buffer.from('{"name":"\xed\xa0\x80"}', 'latin1')],
+    ['in UTF-16', Buffer.from('{"name":"n"}', 'utf16le')],
+    ['with a byte order mark (RFC 8259, 8.1)', '\ufeff{"id":1}'],
+    ['of nested lists', '['.repeat(60_000)],
+    ['of nested closed lists', '['.repeat(30_000) + ']'.repeat(30_000)],
+    ['of nested objects', '{"a":'.repeat(12_000)],
+    ['with a key twice', '{"id":1,"id":2}'],
+    ['with a key and a value twice', '{"id":1,"id":1}'],
+    ['with a key twice in another spelling', '{"id":1,"\\u0069d":1}'],
+    ['with a key twice within a list within an object', '{"a":[{"b":{},"b":{}}]}'],
+    ['with a prototype twice', '{"__proto__":1,"__proto__":1}'],
+    ['with a key of numbers that are not ids twice', '{"a":1.5,"a":1.5}'],
+  ])('is rejected %s', (_what, body) => {
+    expect(failureOf(Buffer.from(body))).toMatchObject({ failure: 'malformedJson' })
   })
 
   it.each([
@@ -124,18 +120,7 @@ describe('a body', () => {
     )
   })
 
-  it.each([
-    ['with another value', '{"id":1,"id":2}'],
-    ['with the same value', '{"id":1,"id":1}'],
-    ['in another spelling', '{"id":1,"\\u0069d":1}'],
-    ['within a list within an object', '{"a":[{"b":{},"b":{}}]}'],
-    ['as a prototype', '{"__proto__":1,"__proto__":1}'],
-    ['with numbers that are not ids', '{"a":1.5,"a":1.5}'],
-  ])('is rejected when it has a duplicate key: %s', (_what, text) => {
-    expect(failureOf(Buffer.from(text))).toMatchObject({ failure: 'malformedJson' })
-  })
-
-  it('is accepted when a key occurs in several objects, once in each', () => {
+  it('may have a key in several objects, once in each', () => {
     const text = '{"a":{"a":1.5,"b":[1.5,{"a":null}]},"b":"a:b","__proto__":{"a":1}}'
     expect(Object.keys(parseJsonBody(Buffer.from(text)) as object)).toEqual(['a', 'b', '__proto__'])
   })

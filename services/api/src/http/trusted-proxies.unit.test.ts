@@ -18,32 +18,26 @@ async function clientSeen(trustProxy: string[], peer: string, forwardedFor: stri
   return seen
 }
 
-const address = fc.oneof(fc.ipV4(), fc.ipV6())
-const proxy = fc.oneof(
-  address,
-  fc.tuple(fc.ipV4(), fc.integer({ min: 1, max: 32 })).map((parts) => parts.join('/')),
-  fc.tuple(fc.ipV6(), fc.integer({ min: 1, max: 128 })).map((parts) => parts.join('/')),
-  fc.constantFrom('loopback', 'linklocal', 'uniquelocal'),
-)
-
 describe('a trusted proxy', () => {
-  it('is an address, a CIDR or a named range, all of which Fastify understands', async () => {
-    await fc.assert(
-      fc.asyncProperty(proxy, async (text) => {
-        expect(isProxy(text)).toBe(true)
-        await fastify({ trustProxy: [text] }).close()
-      }),
-    )
+  it.each([
+    '10.0.0.1',
+    '::1',
+    '10.0.0.0/1',
+    '10.1.2.3/32',
+    'fe80::/1',
+    '::1/128',
+    'loopback',
+    'linklocal',
+    'uniquelocal',
+  ])('may be %s, which Fastify understands', async (text) => {
+    expect(isProxy(text)).toBe(true)
+    await fastify({ trustProxy: [text] }).close()
   })
 
-  it('is nothing else: no number of hops, no name, and not everything', () => {
-    for (const text of ['', '1', 'true', '*', 'all', 'proxy.example', '10.0.0.0/0', '::/0', '10.0.0.0/33', '::1/129']) {
-      expect([text, isProxy(text)]).toEqual([text, false])
-    }
-    for (const text of ['10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/255.0.0.0', '10.0.0', 'fe80::1%eth0', '1.2.3.4:80']) {
-      expect([text, isProxy(text)]).toEqual([text, false])
-    }
-  })
+  it.each([
+    ...['', '1', 'true', '*', 'all', 'proxy.example', '10.0.0.0/0', '::/0', '10.0.0.0/33', '::1/129', '10.0.0.0/'],
+    ...['10.0.0.0/8/8', '10.0.0.0/255.0.0.0', '10.0.0', 'fe80::1%eth0', '1.2.3.4:80'],
+  ])('is not %j', (text) => expect(isProxy(text)).toBe(false))
 
   it('says who the client is; anybody else does not', async () => {
     await fc.assert(
@@ -58,8 +52,7 @@ describe('a trusted proxy', () => {
   })
 
   it('that forwards something else than an address is the client itself', async () => {
-    for (const text of ['', 'unknown', 'a b', `${CLIENT}:4711`, 'x'.repeat(5_000)]) {
+    for (const text of ['', 'unknown', 'a b', `${CLIENT}:4711`])
       expect(await clientSeen(['loopback'], '127.0.0.1', text)).toBe('127.0.0.1')
-    }
   })
 })

@@ -8,21 +8,20 @@ const MOST_PARTITIONS = 1_000
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('')
 
 const counts = fc.oneof(fc.nat(200), fc.nat({ max: 2 ** 48 - 1 }), fc.constantFrom(127, 128, 2 ** 48 - 1))
-const cursors: fc.Arbitrary<Cursor> = fc.array(counts, { minLength: 1, maxLength: 30 }).chain((listed) =>
-  fc.record({
-    partition: fc.nat(listed.length - 1).map((p) => p as Partition),
-    listed: fc.constant(listed),
-  }),
-)
+const cursors: fc.Arbitrary<Cursor> = fc
+  .tuple(fc.array(counts, { minLength: 1, maxLength: 30 }), fc.nat())
+  .map(([listed, at]) => ({ partition: (at % listed.length) as Partition, listed }))
 
 describe('a cursor', () => {
-  it('decodes to what was encoded', () => {
+  it('decodes to what was encoded, and is invalid for a topic of another size', () => {
     const longest = Array<number>(MOST_PARTITIONS).fill(2 ** 48 - 1)
     fc.assert(
       fc.property(cursors, (cursor) => {
         const text = encodeCursor(cursor)
+        const { length } = cursor.listed
         expect(text).toMatch(/^[\w-]+$/)
-        expect(decodeCursor(text, cursor.listed.length)).toEqual(cursor)
+        expect(decodeCursor(text, length)).toEqual(cursor)
+        for (const other of [length - 1, length + 1]) expect(decodeCursor(text, other)).toBeUndefined()
       }),
       { examples: [[{ partition: (MOST_PARTITIONS - 1) as Partition, listed: longest }]] },
     )
@@ -32,21 +31,8 @@ describe('a cursor', () => {
     expect(encodeCursor({ partition: 1 as Partition, listed: [0, 300, 2 ** 40] })).toBe('AQMBAKwCgICAgIAgX_rVpw')
   })
 
-  it('is invalid for a topic of another size', () => {
-    fc.assert(
-      fc.property(cursors, fc.integer({ min: 1, max: MOST_PARTITIONS }), (cursor, partitions) => {
-        fc.pre(partitions !== cursor.listed.length)
-        expect(decodeCursor(encodeCursor(cursor), partitions)).toBeUndefined()
-      }),
-    )
-  })
-
   it('is invalid with any one character changed, removed, doubled or inserted', () => {
-    const places = fc.record({
-      cursor: cursors,
-      at: fc.nat(),
-      character: fc.constantFrom(...BASE64URL),
-    })
+    const places = fc.record({ cursor: cursors, at: fc.nat(), character: fc.constantFrom(...BASE64URL) })
     fc.assert(
       fc.property(places, ({ cursor, at, character }) => {
         const text = encodeCursor(cursor)
@@ -64,8 +50,6 @@ describe('a cursor', () => {
     ['another version', [2, 2, 1, 5, 7]],
     ['a partition that does not exist', [1, 2, 2, 5, 7]],
     ['a count too few', [1, 2, 1, 5]],
-    ['a count too many', [1, 2, 1, 5, 7, 9]],
-    ['nothing', []],
     ['a number in more bytes than necessary', [1, 2, 1, 0x85, 0, 7]],
     ['a number that does not end', [1, 2, 1, 5, 0x87]],
     ['a number from 2^48 on', [1, 2, 1, 5, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40]],

@@ -14,6 +14,7 @@ import {
 import { BEFORE_LOG, type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { idsFrom } from '../../../../tests/support/client.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { noTail } from '../../../../tests/support/no-tail.ts'
 import { openReadModel } from '../../../../tests/support/opened-read-model.ts'
@@ -105,10 +106,9 @@ const firstIds = (log: readonly Claim[][]) =>
   log
     .flatMap((claims) => claims.filter((claim, n) => claims.findIndex(({ id }) => id === claim.id) === n))
     .map(({ id }) => id)
-const range = (count: number) => Array.from({ length: count }, (_, n) => BigInt(n))
 
 async function writeAll(store: Awaited<ReturnType<typeof openLister>>, count: number): Promise<void> {
-  for (const id of range(count)) await store.write(id)
+  for (const id of idsFrom(0, count)) await store.write(id)
 }
 
 /** A lister of a log with plants of these first ids, all of them in the read model. */
@@ -146,18 +146,15 @@ describe('the reads of a page', () => {
     expect(store.reads).toEqual(['list of 1', 'list of 11'])
   })
 
-  it('are then one of all other partitions, when each has few plants', async () => {
-    const store = await openProjected(40)
+  it.each([
+    ['all others, when each has few plants', LIST_LIMITS.maxPlantsPerRead, ['list of 11']],
+    ['as many as can hold maxPlantsPerRead plants', 300, ['list of 3', 'list of 3', 'list of 3', 'list of 2']],
+  ])('are then of %s', async (_what, maxPlantsPerRead, reads) => {
+    const store = await openProjected(40, { limits: { ...LIST_LIMITS, maxPlantsPerRead } })
     const list = await store.list(100)
     expect(idsOf(list)).toEqual(firstIds(store.log))
     expect(list).not.toHaveProperty('next')
-    expect(store.reads).toEqual(['list of 1', 'list of 11'])
-  })
-
-  it('have only as many partitions as can hold maxPlantsPerRead plants', async () => {
-    const store = await openProjected(40, { limits: { ...LIST_LIMITS, maxPlantsPerRead: 300 } })
-    expect(idsOf(await store.list(100))).toEqual(firstIds(store.log))
-    expect(store.reads).toEqual(['list of 1', ...['list of 3', 'list of 3', 'list of 3', 'list of 2']])
+    expect(store.reads).toEqual(['list of 1', ...reads])
   })
 
   it('include a look-up of the ids that only the windows have', async () => {
@@ -188,7 +185,7 @@ describe('a page', () => {
   it.each([
     ['an entry of the page', false],
     ['the entry of a claim in the window', true],
-  ])('ends before a partition where %s is unreadable, and fails if it would be empty', async (_what, isListed) => {
+  ])('ends before a partition where %s is unreadable, and fails if it is empty', async (_what, isListed) => {
     const store = await openProjected(60)
     for (const window of allPartitions(PARTITIONS).map(store.claimIndex.window)) window.dropBefore(window.next)
     const listed = store.log.map((claims, partition) => (isListed && partition === 5 ? claims.length : 0))

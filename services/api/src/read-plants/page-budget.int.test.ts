@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../../../tests/support/eventually.ts'
 import { listen } from '../../../../tests/support/listen.ts'
@@ -31,68 +31,56 @@ async function openServer(readTimeoutMs = LONG_MS) {
   })
   const port = await listen(server)
 
-  return {
-    pages,
-    /** Requests a page on a separate connection and does not read the response. */
-    async request(
-      limit: number,
-      caller = `caller-${++callers}`,
-    ): Promise<{ socket: Socket; decision: string | undefined }> {
-      const socket = connect(port, '127.0.0.1')
-      socket.on('error', () => undefined).pause()
-      const before = decisions.length
-      socket.write(`GET /${caller}/${limit} HTTP/1.1\r\nHost: x\r\n\r\n`)
-      await eventually(() => expect(decisions).toHaveLength(before + 1))
-      return { socket, decision: decisions.at(-1) }
-    },
+  /** Requests a page on a separate connection, by default of a new caller, and does not read the response. */
+  async function request(limit: number, caller = `caller-${++callers}`) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined).pause()
+    const before = decisions.length
+    socket.write(`GET /${caller}/${limit} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    await eventually(() => expect(decisions).toHaveLength(before + 1))
+    return { socket, decision: decisions.at(-1) }
   }
+  const decisionsOf = (limits: number[], caller?: string) =>
+    Array.fromAsync(limits, async (limit) => (await request(limit, caller)).decision)
+  return { pages, request, decisionsOf }
 }
 
 describe('the page budget', () => {
   it('refuses a page that would exceed the most plants in flight', async () => {
-    const server = await openServer()
-    expect((await server.request(6)).decision).toBe('started')
-    expect((await server.request(5)).decision).toBe('refused')
-    expect((await server.request(4)).decision).toBe('started')
-    expect((await server.request(1)).decision).toBe('refused')
+    const { decisionsOf } = await openServer()
+    expect(await decisionsOf([6, 5, 4, 1])).toEqual(['started', 'refused', 'started', 'refused'])
   })
 
   it('leaves room for others: a caller has one page, and more up to half of what others leave', async () => {
-    const server = await openServer()
-    const decisionsOf = async (caller: string, limits: number[]) => {
-      const decisions: unknown[] = []
-      for (const limit of limits) decisions.push((await server.request(limit, caller)).decision)
-      return decisions
-    }
-    expect(await decisionsOf('greedy', [3, 2, 1])).toEqual(['started', 'started', 'refused'])
-    expect(await decisionsOf('second', [1, 1, 1])).toEqual(['started', 'started', 'refused'])
-    expect(await decisionsOf('third', [3, 1])).toEqual(['started', 'refused'])
-    for (const { fail } of server.pages) fail()
-    await eventually(async () => expect(await decisionsOf('greedy', [10])).toEqual(['started']))
+    const { decisionsOf, pages } = await openServer()
+    expect(await decisionsOf([3, 2, 1], 'greedy')).toEqual(['started', 'started', 'refused'])
+    expect(await decisionsOf([1, 1, 1], 'second')).toEqual(['started', 'started', 'refused'])
+    expect(await decisionsOf([3, 1], 'third')).toEqual(['started', 'refused'])
+    for (const { fail } of pages) fail()
+    await eventually(async () => expect(await decisionsOf([10], 'greedy')).toEqual(['started']))
   })
 
   it('counts a page until it is complete, also when its client has left', async () => {
-    const server = await openServer()
-    const { socket } = await server.request(10)
-    socket.resetAndDestroy()
-    expect((await server.request(1)).decision).toBe('refused')
-    server.pages[0]?.complete()
-    await eventually(async () => expect((await server.request(10)).decision).toBe('started'))
+    const { request, decisionsOf, pages } = await openServer()
+    ;(await request(10)).socket.resetAndDestroy()
+    expect(await decisionsOf([1])).toEqual(['refused'])
+    pages[0]?.complete()
+    await eventually(async () => expect(await decisionsOf([10])).toEqual(['started']))
   })
 
   it('counts a complete page until its client has read it', async () => {
-    const server = await openServer()
-    const { socket } = await server.request(10)
-    server.pages[0]?.complete()
-    expect((await server.request(1)).decision).toBe('refused')
+    const { request, decisionsOf, pages } = await openServer()
+    const { socket } = await request(10)
+    pages[0]?.complete()
+    expect(await decisionsOf([1])).toEqual(['refused'])
     socket.resume()
-    await eventually(async () => expect((await server.request(10)).decision).toBe('started'))
+    await eventually(async () => expect(await decisionsOf([10])).toEqual(['started']))
   })
 
   it('closes the connection of a client that does not read its page in time', async () => {
-    const server = await openServer(50)
-    await server.request(10)
-    server.pages[0]?.complete()
-    await eventually(async () => expect((await server.request(10)).decision).toBe('started'))
+    const { request, decisionsOf, pages } = await openServer(50)
+    await request(10)
+    pages[0]?.complete()
+    await eventually(async () => expect(await decisionsOf([10])).toEqual(['started']))
   })
 })

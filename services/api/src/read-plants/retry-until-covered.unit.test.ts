@@ -1,12 +1,11 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createRetries } from './retry-until-covered.ts'
 
 const P = 3 as Partition
 const DEADLINE_MS = 2_000
-const beyond: ConsistencyToken = new Map([[P, (2 ** 48 - 1) as Offset]])
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -32,29 +31,28 @@ function openRequests() {
   return { state, request }
 }
 
-describe('requests that wait for a position that no log has', () => {
-  it('make one attempt each, and together read its checkpoint once in 20 ms, until their deadline', async () => {
-    const { state, request } = openRequests()
-    const requests = Array.from({ length: 500 }, () => request(beyond))
-    await vi.advanceTimersByTimeAsync(DEADLINE_MS)
-    for (const result of await Promise.all(requests)) expect(result).toEqual({ is: 'coverageGap' })
-    expect(state.attempts).toBe(500)
-    expect(state.checkpointReads).toBeGreaterThan(1)
-    expect(state.checkpointReads).toBeLessThanOrEqual(DEADLINE_MS / 20)
-  })
-
-  it('make a further attempt as soon as the tail or the read model has passed the position', async () => {
-    for (const passed of [{ next: 10 }, { checkpoint: 9 }]) {
-      const { state, request } = openRequests()
-      const plant = request(new Map([[P, 9 as Offset]]), () => {
-        setImmediate(() => Object.assign(state, passed))
-        return state.attempts === 3 ? 'a plant' : undefined
-      })
-      await vi.advanceTimersByTimeAsync(DEADLINE_MS - 1)
-      expect([await plant, state.attempts]).toEqual(['a plant', 3])
-    }
-  })
+it('requests for a position that no log has make one attempt each, and together read its checkpoint once in 20 ms', async () => {
+  const { state, request } = openRequests()
+  const requests = Array.from({ length: 500 }, () => request(new Map([[P, (2 ** 48 - 1) as Offset]])))
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS)
+  expect(await Promise.all(requests)).toEqual(Array(500).fill({ is: 'coverageGap' }))
+  expect(state.attempts).toBe(500)
+  expect(state.checkpointReads).toBeGreaterThan(1)
+  expect(state.checkpointReads).toBeLessThanOrEqual(DEADLINE_MS / 20)
 })
+
+it.each([{ next: 10 }, { checkpoint: 9 }])(
+  'a request makes a further attempt as soon as %j is past its position',
+  async (passed) => {
+    const { state, request } = openRequests()
+    const plant = request(new Map([[P, 9 as Offset]]), () => {
+      setImmediate(() => Object.assign(state, passed))
+      return state.attempts === 3 ? 'a plant' : undefined
+    })
+    await vi.advanceTimersByTimeAsync(DEADLINE_MS - 1)
+    expect([await plant, state.attempts]).toEqual(['a plant', 3])
+  },
+)
 
 it('a request whose positions the tail has passed, or without any, reads no checkpoint', async () => {
   const { state, request } = openRequests()

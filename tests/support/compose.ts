@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { expect, inject, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { freePort } from '../../local/processes/port.ts'
 import { compose } from '../../local/stores/docker.ts'
-import { registerProject } from './test-run.ts'
+import { reapProject } from './stores/from-docker.ts'
 
 export const IMAGE = 'plant-store-test'
 const PORTS = [
@@ -51,7 +51,7 @@ export async function composeProject(files: readonly string[], settings: Record<
     ...settings,
   }
   const run = (...args: string[]) => compose(project, args, { env, files })
-  registerProject(inject('testRun'), project)
+  await reapProject(project)
   onTestFinished(async () => {
     await run('down', '--volumes', '--timeout', '5')
   }, DOWN_MS)

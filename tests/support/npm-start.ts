@@ -9,7 +9,7 @@ import { type RunningProcess, startProcess, untilReady } from '../../local/proce
 import { removeContainers } from '../../local/stores/docker.ts'
 import { TOKEN } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
-import { processEnvironment, registerGroup, registerProject } from './test-run.ts'
+import { processEnvironment, registerGroup } from './test-run.ts'
 
 /**
  * Less than the tests that start it may take: the error then shows the log. The launcher allows 120 s for the
@@ -29,7 +29,7 @@ export async function prepareStart(more: Record<string, string> = {}) {
   const source = inject('storeSource')
   const localDir = temporaryFolder()
   if (source === 'docker') {
-    registerProject(inject('testRun'), projectOf(localDir))
+    await (await import('./stores/from-docker.ts')).reapProject(projectOf(localDir))
     onTestFinished(() => removeContainers(projectOf(localDir), '--volumes'))
   }
   const environment: NodeJS.ProcessEnv = {
@@ -44,21 +44,18 @@ export async function prepareStart(more: Record<string, string> = {}) {
   return { localDir, environment }
 }
 
-/** The ports of one start, all of them free. */
+/** Ports in a row, all of them free, for one start. */
 async function ownPorts(): Promise<Record<string, string>> {
-  const drawn = new Set<number>()
-  const ports = Object.entries(PORTS).map(async ([name, count]) => [name, String(await freePorts(count, drawn))])
-  return Object.fromEntries(await Promise.all(ports))
-}
-
-/** The first of so many free ports in a row that are not drawn. */
-async function freePorts(count: number, drawn: Set<number>): Promise<number> {
-  const first = await freePort()
-  const row = Array.from({ length: count }, (_, n) => first + n)
-  const areFree = await Promise.all(row.map((port) => isPortFree(port, '127.0.0.1')))
-  if (!areFree.every(Boolean) || row.some((port) => drawn.has(port))) return freePorts(count, drawn)
-  for (const port of row) drawn.add(port)
-  return first
+  const count = Object.values(PORTS).reduce((sum, ports) => sum + ports)
+  let next = await freePort()
+  const areFree = await Promise.all(Array.from({ length: count }, (_, n) => isPortFree(next + n, '127.0.0.1')))
+  if (!areFree.every(Boolean)) return ownPorts()
+  return Object.fromEntries(
+    Object.entries(PORTS).map(([name, ports]) => {
+      next += ports
+      return [name, String(next - ports)]
+    }),
+  )
 }
 
 export type Launched = { launcher: RunningProcess; log: () => string }

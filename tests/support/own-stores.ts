@@ -1,6 +1,6 @@
 import { inject, onTestFinished } from 'vitest'
+import type { RedisOptions, TestKafka, TestRedis } from './stores/from-processes.ts'
 import { openSource } from './stores/source-choice.ts'
-import type { RedisOptions, TestKafka, TestRedis } from './stores/store-source.ts'
 
 /** A Kafka for this test alone, to be paused or killed; it ends with the test. */
 export async function startOwnKafka(): Promise<TestKafka> {

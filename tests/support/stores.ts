@@ -2,7 +2,7 @@ import type { TestProject, Vitest } from 'vitest/node'
 import { describe } from '../../local/processes/failure.mjs'
 import { endWithProcess } from './end-with-process.ts'
 import { chooseSource, openSource, type SourceName } from './stores/source-choice.ts'
-import { endProcesses, endWorkers, openTestRun, removeTestRun } from './test-run.ts'
+import { endProcesses, openTestRun, removeTestRun } from './test-run.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -14,7 +14,7 @@ declare module 'vitest' {
 }
 
 /** Starts a Kafka and a Redis for the tests, and ends them with everything that the tests left. */
-export default async function startStores({ vitest }: TestProject): Promise<(() => void) | undefined> {
+export default async function startStores({ vitest }: TestProject): Promise<(() => Promise<void>) | undefined> {
   // Vitest calls this for each project; they share the stores.
   if (vitest.getProvidedContext().testRun !== undefined) return undefined
   try {
@@ -26,15 +26,13 @@ export default async function startStores({ vitest }: TestProject): Promise<(() 
   }
 }
 
-async function openStores(vitest: Vitest): Promise<() => void> {
+async function openStores(vitest: Vitest): Promise<() => Promise<void>> {
   const name = await chooseSource()
   const run = openTestRun()
   const source = await openSource(name, run)
   let isComplete = false
   const end = endWithProcess(() => {
-    if (!isComplete) endWorkers(run)
-    endProcesses(run)
-    source.endAll()
+    endProcesses(run, { andWorkers: !isComplete })
     removeTestRun(run)
   })
   const [kafka, redis] = await Promise.all([source.startKafka(), source.startRedis()])
@@ -42,8 +40,9 @@ async function openStores(vitest: Vitest): Promise<() => void> {
   vitest.provide('storeSource', name)
   vitest.provide('kafkaBrokers', kafka.brokers)
   vitest.provide('redisUrl', redis.url)
-  return () => {
+  return async () => {
     isComplete = true
+    await Promise.all([kafka.stop(), redis.stop()])
     end()
   }
 }

@@ -17,7 +17,6 @@ export const processEnvironment = {
 export function openTestRun(): string {
   const run = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
   mkdirSync(processesOf(run))
-  mkdirSync(projectsOf(run))
   registerStarts(run)
   return run
 }
@@ -25,53 +24,36 @@ export function openTestRun(): string {
 /** Registers each process that this one starts, which leads a process group, with the run until it ends. */
 function registerStarts(run: string): void {
   onEachStart(({ pid, exited }) => {
-    const file = note(run, -pid, pid)
+    const file = registerGroup(run, pid)
     void exited.then(() => rmSync(file, { force: true }))
   })
 }
 
-/** Registers the leader of a process group that is not a child of this process. */
-export function registerGroup(run: string, pid: number): void {
-  note(run, -pid, pid)
-}
-
-/** Registers a compose project: its containers, networks and volumes end with the run. */
-export function registerProject(run: string, project: string): void {
-  writeFileSync(join(projectsOf(run), project), '')
-}
-
-export function registeredProjects(run: string): string[] {
-  return readdirSync(projectsOf(run))
-}
+/** Registers the leader of a process group. */
+export const registerGroup = (run: string, pid: number): string => note(run, -pid)
 
 /** Registers this process, and each that it starts. */
 export function registerWorker(run: string): void {
-  note(run, process.pid, process.pid)
+  note(run, process.pid)
   registerStarts(run)
 }
 
 /**
- * Kills the workers of the run, so that they start no other processes. Vitest itself ends the workers of a run that is
- * complete.
+ * Kills every process that the run has started. `andWorkers`: at first its workers, so that they start no others;
+ * Vitest itself ends the workers of a run that is complete.
  */
-export function endWorkers(run: string): void {
-  kill(run, (target) => target > 0)
+export function endProcesses(run: string, { andWorkers = false } = {}): void {
+  const targets = () => readdirSync(processesOf(run)).map(Number)
+  if (andWorkers) for (const worker of targets().filter((target) => target > 0)) kill(run, worker)
+  for (const group of targets().filter((target) => target < 0)) kill(run, group)
 }
 
-/** Kills every process that the run has started. */
-export function endProcesses(run: string): void {
-  kill(run, (target) => target < 0)
-}
-
-function kill(run: string, isMeant: (target: number) => boolean): void {
-  for (const target of readdirSync(processesOf(run)).map(Number).filter(isMeant)) {
-    try {
-      const identity = readFileSync(join(processesOf(run), String(target)), 'utf8')
-      // The number may belong to another process by now.
-      if (identity === identify(Math.abs(target))) process.kill(target, 'SIGKILL')
-    } catch {
-      // It has just ended.
-    }
+function kill(run: string, target: number): void {
+  try {
+    // The number may belong to another process by now.
+    if (readFileSync(fileOf(run, target), 'utf8') === identify(Math.abs(target))) process.kill(target, 'SIGKILL')
+  } catch {
+    // It has just ended.
   }
 }
 
@@ -81,11 +63,10 @@ export function removeTestRun(run: string): void {
 }
 
 const processesOf = (run: string) => join(run, 'processes')
-const projectsOf = (run: string) => join(run, 'projects')
+const fileOf = (run: string, target: number) => join(processesOf(run), String(target))
 
 /** @param target what `kill` takes: the number of a process, or the negative one of a process group */
-function note(run: string, target: number, pid: number): string {
-  const file = join(processesOf(run), String(target))
-  writeFileSync(file, identify(pid) ?? '')
-  return file
+function note(run: string, target: number): string {
+  writeFileSync(fileOf(run, target), identify(Math.abs(target)) ?? '')
+  return fileOf(run, target)
 }

@@ -5,29 +5,48 @@ import { Failure } from '../../../local/processes/failure.mjs'
 import { ensureKafka, ensureRedis, type KafkaProgram } from '../../../local/stores/jars.ts'
 import { startKafka } from '../../../local/stores/kafka.ts'
 import { startRedis } from '../../../local/stores/redis.ts'
-import { endProcesses } from '../test-run.ts'
-import type { RedisOptions, StoreSource, TestKafka, TestRedis } from './store-source.ts'
 
 const KAFKA_STOP_GRACE_MS = 10_000
 const REDIS_STOP_GRACE_MS = 5_000
 const PAUSE_TIMEOUT_MS = 10_000
 
-/** The process that it runs as now. */
-type Identified = { pid(): number }
+/** A server of a test, reachable from this machine. */
+type TestServer = {
+  /** kill -9, then started again on the same port with what it has on the disk. Resolves when it serves. */
+  crashAndStartAgain(): Promise<void>
+  /** Ends it and removes what it stored, also while it is paused. */
+  stop(): Promise<void>
+}
 
-export type ProcessSource = Pick<StoreSource, 'endAll'> & {
-  startKafka(): Promise<TestKafka & Identified>
-  startRedis(options?: RedisOptions): Promise<TestRedis & Identified>
+/** A Kafka of one node, without topics. */
+export type TestKafka = TestServer & {
+  /** host:port */
+  brokers: string
+  /** It keeps its connections and does not respond, like a broker that hangs. Resolves when it has stopped. */
+  pause(): Promise<void>
+  resume(): Promise<void>
+}
+
+/** An empty Redis without persistence that does not evict. */
+export type TestRedis = TestServer & { url: string; port: number }
+
+/** Another port than a free one, and further settings, by their names in redis.conf. */
+export type RedisOptions = { port?: number; more?: Record<string, string> }
+
+/** The source of Kafka and Redis for a run of the tests. All that it gives serves already. */
+export type StoreSource = {
+  startKafka(): Promise<TestKafka>
+  startRedis(options?: RedisOptions): Promise<TestRedis>
 }
 
 /**
  * Kafka and Redis as processes on this machine. `javaArgs` are for the JVM of Kafka, `kafka` and `redisServer` replace
- * the programs of `npm start`.
+ * the programs of `npm start`. `pid` is the process that a store runs as now.
  */
 export function createProcessSource(
   run: string,
   { javaArgs, ...programs }: { javaArgs?: string[]; kafka?: KafkaProgram; redisServer?: string | undefined } = {},
-): ProcessSource {
+) {
   function place(name: string) {
     const dir = mkdtempSync(join(run, `${name}-`))
     return { dir, logFile: join(dir, `${name}.log`) }
@@ -62,7 +81,7 @@ export function createProcessSource(
       }
     },
 
-    async startRedis(settings = {}) {
+    async startRedis(settings: RedisOptions = {}) {
       const redisServer = programs.redisServer ?? (await ensureRedis())
       const options = { ...place('redis'), redisServer, ...settings }
       let redis = await startRedis(options)
@@ -82,9 +101,7 @@ export function createProcessSource(
         },
       }
     },
-
-    endAll: () => endProcesses(run),
-  }
+  } satisfies StoreSource
 }
 
 /** The signal is on its way for a moment. */

@@ -5,6 +5,7 @@ import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { root } from '../local/places.mjs'
+import { storeImages } from '../local/stores/docker.ts'
 
 it('docker compose passes on all settings that docs/reference/settings.md names', () => {
   const compose = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
@@ -35,4 +36,9 @@ it('of all containers only the one that creates the token can read it; the api h
   const readersOf = (place: string) =>
     Object.keys(services).filter((name) => placesOf(name).some((volume) => volume.startsWith(`${volumeAt(place)}:`)))
   expect([readersOf(TOKENS_DIR), readersOf(DIGESTS_DIR)]).toEqual([['setup'], ['setup', 'api']])
+})
+
+it('the same Kafka runs in containers and as a process', () => {
+  const pom = readFileSync(join(root, 'local/stores/pom.xml'), 'utf8')
+  expect(storeImages().kafka).toBe(`apache/kafka:${/<kafka.version>(.*)<\/kafka.version>/.exec(pom)?.[1]}`)
 })

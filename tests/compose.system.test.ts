@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { storeImages } from '../local/stores/docker.ts'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
@@ -63,15 +62,10 @@ describe.skipIf(inject('storeSource') !== 'docker')('docker compose up', () => {
     const store = await composeProject(FILES)
     await store.up()
     expectConfined(['api', 'projector'].flatMap(store.containersOf))
+    expect(await store.run('exec', '-T', 'api', 'plantctl', 'status')).toMatch(/^No problems/m)
     const token = /token {2}(\S+)/.exec(await store.run('logs', '--no-color', 'setup'))?.[1]
     const created = await createPlant(store.url, 1n, 'Monstera', { authorization: `Bearer ${token}` })
     expect(created.response?.status).toBe(200)
     expect(errorOf((await createPlant(store.url, 1n, 'Monstera')).response)).toBe(40101)
   })
-})
-
-it('the same Kafka runs in containers and as a process', async () => {
-  const pom = readFileSync(new URL('../local/stores/pom.xml', import.meta.url), 'utf8')
-  const version = /<kafka.version>(.*)<\/kafka.version>/.exec(pom)?.[1]
-  expect(storeImages().kafka).toBe(`apache/kafka:${version}`)
 })

@@ -1,27 +1,17 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import {
-  DEFAULT_SOURCE,
-  type NewRecord,
-  PARKED,
-  plantCreated,
-  recordReader,
-} from '@plant-store/shared/plant/plant-created.ts'
+import { type NewRecord, PARKED, plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { reapplyParked } from '../plantctl/src/commands/parked/parked-records.ts'
-import { openLateRows } from '../plantctl/src/commands/parked-reapply.ts'
 import { rebuildStore } from '../plantctl/src/rebuild/open-rebuild.ts'
 import { logReader } from '../plantctl/src/store/read-log.ts'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
-import { eventually } from './support/eventually.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { newEventId } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
-import { followTable, WITH_TABLE } from './support/plants-table.ts'
 import { quietLog } from './support/quiet-log.ts'
 import { asStored, readStoredPartition } from './support/stored-partition.ts'
-import { createTableTopic, tableTopicOf } from './support/topic.ts'
+import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 import { plantCreatedVersion2, WITH_VERSION_2 } from './support/version-2.ts'
 
@@ -59,11 +49,8 @@ it.each(upgrades)(
   'ids of a version that a release does not know stay claimed; their plants are then %s by a release that knows it',
   async (_how, upgrade) => {
     const store = await createPlantStore()
-    const appender = createAppender(store.kafka, store.topic)
-    onTestFinished(appender.close)
-    await appender.append(claims(store.partitions))
-    const table = await followTable(await createTableTopic(store))
-    const [{ url }, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
+    await appendTo(store, claims(store.partitions))
+    const [{ url }, projector] = await Promise.all([store.startApi(), store.startProjector()])
 
     // The older release: who has an id is decided, what is in version 2 can't be read.
     const older = await readTruth(store)
@@ -72,7 +59,6 @@ it.each(upgrades)(
     expect(older.winner(1n)?.plant).toBeUndefined()
     expect(errorOf((await createPlant(url, 1n, 'too late')).response)).toBe(DUPLICATE_ID)
     expect(errorOf(await readPlant(url, 1n))).toBe(UNREADABLE_PLANT)
-    await table.expectToEqual(older)
     await projector.stop({ graceMs: STOP_GRACE_MS })
 
     await upgrade(store)
@@ -94,19 +80,10 @@ it.each(upgrades)(
 
 async function reapplyAsNewer(store: PlantStore): Promise<void> {
   const { kafka, topic, partitions, readModel } = store
-  const table = await followTable({ ...store, topic: tableTopicOf(store) })
   const { signal } = new AbortController()
-  const rows = await openLateRows(
-    { ...store, source: DEFAULT_SOURCE, log: quietLog },
-    tableTopicOf(store),
-    allPartitions(partitions),
-    signal,
-  )
-  onTestFinished(rows.close)
   const result = await reapplyParked(
     {
       generations: readModel.generations,
-      writeRows: rows.write,
       dryRun: false,
       onLooked() {},
       read: logReader({ kafka, topic, partitions, log: quietLog, read: newerReader(store) }, signal),
@@ -115,10 +92,6 @@ async function reapplyAsNewer(store: PlantStore): Promise<void> {
   )
   // All of version 2, void claims and repeated ones among them.
   expect(result).toMatchObject({ looked: 151, placed: 151, needRebuild: [] })
-  // Records after the latest row are left to the projectors.
-  const newer = await readTruth(store, newerReader(store))
-  await eventually(() => expect(table.missing(newer)).toEqual([]))
-  expect(table.wrong(newer)).toEqual([])
 }
 
 async function rebuildAsNewer(store: PlantStore): Promise<void> {

@@ -22,7 +22,6 @@ const SETTINGS = {
 }
 
 it.each([
-  ['the api', 'SIGTERM', argumentsOf('api'), 0],
   ['the api', 'SIGINT', argumentsOf('api'), 0],
   ['the projector', 'SIGTERM', argumentsOf('projector'), 0],
   ['plantctl', 'SIGTERM', [PLANTCTL, 'status'], 130],

@@ -40,11 +40,7 @@ it.each([
   expect(() => notesOf('v1.2.0', changed)).toThrow(problem)
 })
 
-it('names everything that is to be changed at once', () => {
-  expect(() => notesOf('v2.0.0')).toThrow(/package.json has .*\n.*\[2.0.0\]/)
-})
-
-it.each(['1.2.0', 'v1.2', 'v1.2.0; rm', ''])('refuses the tag "%s"', (tag) => {
+it.each(['1.2.0', 'v1.2', 'v1.2.0; rm'])('refuses the tag "%s"', (tag) => {
   expect(() => notesOf(tag)).toThrow('is not of the form v1.2.3')
 })
 

@@ -54,28 +54,25 @@ it(
   },
 )
 
-it('npm start --with docker fails without a Docker engine', async () => {
-  const { localDir, environment } = await prepareStart({ DOCKER_HOST: NOWHERE })
-  const { launcher, log } = await launch(localDir, environment, '--with', 'docker')
-  expect(await launcher.exited).toEqual({ code: 1, signal: null })
-  expect(log()).toMatch(/--with docker: (no Docker engine responds|there is no docker command)/)
-})
-
-it('npm start names the port that is taken, its setting and the way to move all ports', async () => {
+it('npm start says why it does not start', async () => {
   const { localDir, environment } = await prepareStart()
   const holder = createServer().listen(Number(environment.KAFKA_PORT), '127.0.0.1')
   onTestFinished(() => void holder.close())
   await once(holder, 'listening')
-  const { launcher, log } = await launch(localDir, environment)
-  expect(await launcher.exited).toEqual({ code: 1, signal: null })
-  expect(log()).toMatch(/Port \d+ of 127\.0\.0\.1, for Kafka, is in use.*set KAFKA_PORT.*npm start -- --port \d+/)
-})
-
-it('npm start refuses an option that npm has taken, because -- is missing before it', async () => {
-  const { localDir, environment } = await prepareStart({ npm_config_fresh: 'true' })
-  const { launcher, log } = await launch(localDir, environment)
-  expect(await launcher.exited).toEqual({ code: 1, signal: null })
-  expect(log()).toContain('npm start -- --fresh')
+  for (const [more, args, reason] of [
+    [{}, [], /Port \d+ of 127\.0\.0\.1, for Kafka, is in use.*set KAFKA_PORT.*npm start -- --port \d+/],
+    [
+      { DOCKER_HOST: NOWHERE },
+      ['--with', 'docker'],
+      /--with docker: (no Docker engine responds|there is no docker command)/,
+    ],
+    // npm has taken the option, because -- is missing before it.
+    [{ npm_config_fresh: 'true' }, [], /npm start -- --fresh/],
+  ] satisfies [NodeJS.ProcessEnv, string[], RegExp][]) {
+    const { launcher, log } = await launch(localDir, { ...environment, ...more }, ...args)
+    expect(await launcher.exited).toEqual({ code: 1, signal: null })
+    expect(log()).toMatch(reason)
+  }
 })
 
 function killBroker({ pids, dockerProject }: Run): void {

@@ -11,16 +11,21 @@ import { openClient, pause, redisProcesses, startRedisProcess } from '../support
 
 const WAIT_MS = 30_000
 
+/** A read model on this Redis, until the test ends. */
+function openReadModel(redis: RedisSettings, log = quietLog) {
+  const readModel = createReadModel({ redis, topic: 'plants', partitions: 1 }, log)
+  onTestFinished(readModel.close)
+  return readModel
+}
+
 it('a Redis that hangs is not reachable, by its address, and no text of the client is shown', async () => {
   const server = await startRedisProcess({})
-  const redis = { REDIS_URL: server.url }
-  const readModel = createReadModel({ redis, topic: 'plants', partitions: 1 }, quietLog)
-  onTestFinished(readModel.close)
+  const readModel = openReadModel({ REDIS_URL: server.url })
   await readModel.ready()
   pause(server)
   const [problems, failures] = [new Set<string>(), new Set<string>()]
   // A connection that was accepted by the kernel alone is not answered: its attempts follow each other.
-  const notReachable = `redis: Redis at ${redis.REDIS_URL} does not respond (timed out): check that it runs and is not overloaded`
+  const notReachable = `redis: Redis at ${server.url} does not respond (timed out): check that it runs and is not overloaded`
   await vi.waitFor(
     async () => {
       for (const problem of readModel.problems()) problems.add(problem)
@@ -31,7 +36,7 @@ it('a Redis that hangs is not reachable, by its address, and no text of the clie
     { timeout: WAIT_MS, interval: 20 },
   )
   expect([...problems].sort()).toEqual([notReachable, 'redis: not reachable'].sort())
-  for (const failure of failures) expect(failure).toMatch(`Redis at ${redis.REDIS_URL} `)
+  for (const failure of failures) expect(failure).toMatch(`Redis at ${server.url} `)
 })
 
 it('a Redis of another kind than the settings say is named, with the setting to correct', async () => {
@@ -43,8 +48,7 @@ it('a Redis of another kind than the settings say is named, with the setting to 
     [{ REDIS_SENTINELS: addressOf(servers), REDIS_SENTINEL_NAME: name }, /is no sentinel: set REDIS_URL instead$/],
     [{ REDIS_CLUSTER_NODES: addressOf(servers) }, /without a cluster: set REDIS_URL instead$/],
   ] satisfies [RedisSettings, RegExp][]) {
-    const readModel = createReadModel({ redis, topic: 'plants', partitions: 1 }, quietLog)
-    onTestFinished(readModel.close)
+    const readModel = openReadModel(redis)
     await expect(readModel.ready().then(readModel.checkServer)).rejects.toThrow(reason)
   }
 })
@@ -57,9 +61,7 @@ it.each([
   const { port } = await startRedisProcess({ 'cluster-enabled': 'yes', ...announced }, { port: await portWithBus() })
   await openClient({ port }).cluster('ADDSLOTS', 0)
   const warn = vi.fn()
-  const redis = { REDIS_CLUSTER_NODES: `127.0.0.1:${port}` }
-  const readModel = createReadModel({ redis, topic: 'plants', partitions: 1 }, { ...quietLog, warn })
-  onTestFinished(readModel.close)
+  const readModel = openReadModel({ REDIS_CLUSTER_NODES: `127.0.0.1:${port}` }, { ...quietLog, warn })
   const reason = /^redis: the nodes of the Redis Cluster cannot be used: check .*addresses/
   const problems = ['redis: not reachable', expect.stringMatching(reason)]
   await vi.waitFor(() => expect(readModel.problems()).toEqual(problems), WAIT_MS)

@@ -24,8 +24,7 @@ const COMMANDS = ['status', 'verify', 'rebuild', 'export --from-redis', 'parked 
 
 /** A Redis that requires TLS, a certificate, and the login of a user that has exactly the documented rights. */
 async function startSecuredRedis() {
-  const tls = issueCertificate()
-  const tlsPort = await freePort()
+  const [tls, tlsPort] = [issueCertificate(), await freePort()]
   const redis = await startRedisProcess(tlsAt(tlsPort, tls))
   const admin = openClient(redis)
   const setUser = (...rules: string[]) => admin.call('ACL', 'SETUSER', 'plants', ...rules)
@@ -52,19 +51,16 @@ it('api, projector and plantctl need TLS, a certificate, a login and the documen
   const { store, expectNoHarm } = await startLoadedStore({ redis: settings })
   for (const command of COMMANDS) await outputOf(runPlantctl(command.split(' '), store.environment))
   await expectNoHarm()
-  expect(await refusedCalls()).toEqual([])
+  const log = (await admin.call('ACL', 'LOG')) as string[][]
+  const refused = log.map((entry) => entry[entry.indexOf('object') + 1] ?? '')
+  // Nothing depends on the name of a connection.
+  expect(refused.filter((object) => !/^client\b/.test(object))).toEqual([])
 
   const stats = await admin.info('commandstats')
   const rights = documentedRights().server.flatMap((rule) => /^\+(\w+)/.exec(rule)?.[1] ?? [])
   // Only a parked record that becomes readable needs it.
   const unused = rights.filter((right) => !new RegExp(`^cmdstat_${right}\\b`, 'm').test(stats))
   expect(unused).toEqual([])
-
-  /** All but the name of a connection, which nothing depends on. */
-  async function refusedCalls(): Promise<string[]> {
-    const log = (await admin.call('ACL', 'LOG')) as string[][]
-    return log.map((entry) => entry[entry.indexOf('object') + 1] ?? '').filter((object) => !/^client\b/.test(object))
-  }
 })
 
 it('a database that cannot be selected is not replaced by another one', async () => {
@@ -92,28 +88,21 @@ it('what Redis refuses is named, and its correction counts without a restart', a
 
   // A right that the live page alone needs: the services stay ready.
   await setUser('-scan')
+  const problem = /^the read model cannot be read: Redis refuses a call: give the user \+scan;.*NOPERM/
+  const refused = { well: false, problems: [expect.stringMatching(problem)], totals: { offsets: 0 } }
   for (const service of services) {
-    await vi.waitFor(async () => {
-      const problem = /^the read model cannot be read: Redis refuses a call: give the user \+scan;.*NOPERM/
-      const { value } = await liveStatus(service)
-      expect(value).toMatchObject({ well: false, problems: [expect.stringMatching(problem)], totals: { offsets: 0 } })
-    }, RECOVERED)
+    await vi.waitFor(async () => expect(await liveStatus(service)).toMatchObject({ value: refused }), RECOVERED)
     expect((await fetch(`${service.opsUrl}/readyz`)).status).toBe(200)
   }
   await setUser('+scan')
-  for (const service of services) {
-    await vi.waitFor(async () => {
-      const status = await liveStatus(service)
-      expect(status).toMatchObject({ value: { well: true } })
-      expect(status).not.toHaveProperty('error')
-    }, RECOVERED)
-  }
+  for (const service of services)
+    await vi.waitFor(async () => expect(await liveStatus(service)).toMatchObject({ value: { well: true } }), RECOVERED)
 
   await setUser('resetpass', `>${SECOND_PASSWORD}`)
   await admin.call('CLIENT', 'KILL', 'USER', 'plants')
   for (const service of services) {
     await untilNotReady(service, /^redis: Redis refuses the login: correct REDIS_USERNAME or REDIS_PASSWORD_FILE/m)
-    expect(logOf(service)).toMatch(/correct REDIS_USERNAME or REDIS_PASSWORD_FILE/)
+    expect(readFileSync(service.logFile, 'utf8')).toMatch(/correct REDIS_USERNAME or REDIS_PASSWORD_FILE/)
   }
   expect(await runPlantctl(['status'], store.environment)).toMatchObject({
     code: 1,
@@ -133,13 +122,8 @@ it('what Redis refuses is named, and its correction counts without a restart', a
     await setUser(`-${right}`)
     // The projector uses some rights only to apply a plant.
     void createPlant(api.url, id++, 'Monstera')
-    for (const service of refused) {
-      await untilNotReady(
-        service,
-        new RegExp(`^redis: Redis refuses a call: give the user (\\+${right}|all rights)`, 'm'),
-      )
-      expect(logOf(service)).toMatch(new RegExp(`give the user (\\+${right}|all rights)`))
-    }
+    const reason = new RegExp(`^redis: Redis refuses a call: give the user (\\+${right}|all rights)`, 'm')
+    for (const service of refused) await untilNotReady(service, reason)
     await setUser(`+${right}`)
     await untilReady(...services)
   }
@@ -150,5 +134,3 @@ it('what Redis refuses is named, and its correction counts without a restart', a
 async function liveStatus({ opsUrl }: RunningService) {
   return ((await (await fetch(`${opsUrl}/live`)).json()) as { status: { value?: object } }).status
 }
-
-const logOf = ({ logFile }: RunningService) => readFileSync(logFile, 'utf8')

@@ -1,5 +1,6 @@
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { createReadModel, type ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { Redis } from 'ioredis'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Trusted } from '../../local/stores/certificates.ts'
 import { startSentinels } from '../../local/stores/redis-sentinels.ts'
@@ -13,7 +14,8 @@ const PASSWORD = `a-password-${SECRET_MARK}`
 
 async function startOnSentinels(tls?: Trusted) {
   const replicated = await startSentinels({ ...(await redisProcesses()), ...(tls && { tls }) })
-  const [master, ...replicas] = replicated.servers.map((server) => ({ ...server, client: openClient(server) }))
+  const servers = replicated.servers.map((server) => ({ ...server, client: openClient(server) }))
+  const [master, ...replicas] = servers
   if (master === undefined) throw new Error('no master')
   // A login at both, each with exactly the documented rights.
   const rights = documentedRights()
@@ -36,25 +38,27 @@ async function startOnSentinels(tls?: Trusted) {
     Promise.all(
       sentinels.map((sentinel) => sentinel.call('SENTINEL', 'SET', replicated.name, 'down-after-milliseconds', ms)),
     )
-  /** Each sentinel names a replica as the master: a program that starts now finds it. Returns that replica. */
-  const untilFailedOver = () =>
+  /** As an operator orders it, before an upgrade of the master. */
+  const failOver = () => vi.waitFor(() => sentinels[0]?.call('SENTINEL', 'FAILOVER', replicated.name), PATIENT)
+  /** Each sentinel names one other server as the master: a program that starts now finds it. Returns that server. */
+  const untilFailedOver = (from: { peerPort: number }) =>
     vi.waitFor(async () => {
-      const named = await Promise.all(
-        sentinels.map(
-          (sentinel) => sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', replicated.name) as Promise<string[]>,
-        ),
-      )
-      for (const address of named) expect(replicas.map(({ peerPort }) => String(peerPort))).toContain(address[1])
-      expect(new Set(named.map(([, port]) => port)).size).toBe(1)
-      return replicas.find(({ peerPort }) => String(peerPort) === named[0]?.[1]) as (typeof replicas)[number]
+      const ask = (sentinel: Redis) => sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', replicated.name)
+      const named = new Set((await Promise.all(sentinels.map(ask))).map((address) => Number((address as string[])[1])))
+      expect([...named]).toEqual([expect.any(Number)])
+      expect(named).not.toContain(from.peerPort)
+      return servers.find(({ peerPort }) => named.has(peerPort)) as typeof master
     }, PATIENT)
-  return { ...loaded, master, replicas, setDownAfterMs, untilFailedOver }
+  return { ...loaded, master, replicas, setDownAfterMs, failOver, untilFailedOver }
 }
 
-it('creates wait for the failover of a master that hangs, and of the next one, which is killed, with TLS between all', async () => {
-  const { load, master, untilFailedOver, expectNoHarm } = await startOnSentinels(issueCertificate())
-  pause(master)
-  const promoted = await untilFailedOver()
+it('creates wait for a planned failover, of a master that hangs, and of one that is killed, with TLS between all', async () => {
+  const { load, master, failOver, untilFailedOver, expectNoHarm } = await startOnSentinels(issueCertificate())
+  await failOver()
+  const successor = await untilFailedOver(master)
+  await load.goesOn()
+  pause(successor)
+  const promoted = await untilFailedOver(successor)
   await load.goesOn()
   kill(promoted)
   await promoted.exited
@@ -88,7 +92,7 @@ it('what a failover loses is written again', async () => {
   }
   const lost = await checkpoints()
   kill(master)
-  await untilFailedOver()
+  await untilFailedOver(master)
   await vi.waitFor(
     async () => expect((await checkpoints()).every((offset, p) => offset >= (lost[p] as number))).toBe(true),
     PATIENT,

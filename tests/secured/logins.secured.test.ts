@@ -12,8 +12,8 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import type { AuthenticationProviderArgs, Kafka } from 'kafkajs'
 import { Type } from 'typebox'
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import type { Certified } from '../../local/stores/certificates.ts'
+import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { type Certified, createAuthority } from '../../local/stores/certificates.ts'
 import { createPlant, errorOf, readPlant } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { startLoadedStore } from '../support/loaded-store.ts'
@@ -37,6 +37,8 @@ const CLOSED_WITHIN = { timeout: 20_000, interval: 20 }
 /** More than `npmStart` waits. */
 const NPM_START = { timeout: 300_000 }
 
+/** An authority that no broker trusts. */
+let otherAuthority: ReturnType<typeof createAuthority>
 let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
 let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
 /** The settings of each way to log in, without what the cases vary. */
@@ -52,6 +54,7 @@ beforeAll(async () => {
     moreSettings: { 'connections.max.reauth.ms': String(SESSION_MS) },
   })
   await kafka.allowAll(USER)
+  otherAuthority = createAuthority(kafka.dir, 'other')
   passwordFile = join(kafka.dir, 'password')
   writeFileSync(passwordFile, `${PASSWORD}\n`)
   const authority = { KAFKA_SSL_CA_FILE: kafka.authority.ca }
@@ -72,14 +75,16 @@ afterAll(async () => {
   await kafka?.stop()
 })
 
-const openStore = () => createPlantStore({ kafkaBrokers: kafka.brokers })
+/** A store and its services, which have these settings. */
+async function startServices(settings: Record<string, string>, started: 'ready' | 'listening' = 'ready') {
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
+  return Promise.all([store.startApi(settings, started), store.startProjector(settings, started)])
+}
 
 // The services log in by PLAIN in rights.secured, by SCRAM in cluster.secured, and by tokens below.
 it('a plant is created and read with a certificate', async () => {
-  const store = await openStore()
   const { cert, key } = kafka.authority.issue('user', USER)
-  const settings = { ...logins.tls, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key }
-  const [api] = await Promise.all([store.startApi(settings), store.startProjector(settings)])
+  const [api] = await startServices({ ...logins.tls, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key })
   expect((await createPlant(api.url, 1n, 'Monstera')).response?.status).toBe(200)
   expect((await readPlant(api.url, 1n))?.body).toMatchObject({ name: 'Monstera' })
 })
@@ -167,66 +172,39 @@ function clientOf(settings: Record<string, string>): Kafka {
 const refusalBy = (client: Kafka): Promise<string | undefined> =>
   withAdmin(client, (admin) => admin.describeCluster()).then(() => undefined, reasonOf)
 
-it('a service that Kafka refuses at its start says what to correct', async () => {
-  const api = await (await openStore()).startApi(kafka.loginOf('nobody'), 'listening')
-  await untilNotReady(api, /Kafka refuses the login: correct KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD/)
-})
+const LOGIN = /Kafka refuses the login: correct KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD/
+const CERTIFICATE = /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/
 
-describe('it is said what to correct when Kafka refuses a client by', () => {
-  const unknown = () => {
-    const { cert, key } = kafka.otherAuthority.issue('stranger', USER)
-    return { ...logins.tls, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key }
-  }
-
-  it.each<[string, () => Record<string, string>, RegExp]>([
-    [
-      'the password of PLAIN',
-      () => ({ ...logins.sasl, KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_PASSWORD: 'wrong' }),
-      /Kafka refuses the login: correct KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD/,
-    ],
-    [
-      'the password of SCRAM',
-      () => ({ ...logins.sasl, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_PASSWORD: 'wrong' }),
-      /Kafka refuses the login: correct KAFKA_SASL_USERNAME or KAFKA_SASL_PASSWORD/,
-    ],
-    [
-      'the secret of the client',
-      () => ({ ...logins.oauth, KAFKA_SASL_OAUTH_CLIENT_SECRET: 'wrong' }),
-      /grants no token \(invalid_client\): correct .*KAFKA_SASL_OAUTH_CLIENT_SECRET/,
-    ],
-    [
-      'the authority',
-      () => ({ ...logins.tls, KAFKA_SSL_CA_FILE: kafka.otherAuthority.ca }),
-      /the certificate of localhost:\d+ is not accepted \([A-Z\d_]+\): correct KAFKA_SSL_CA_FILE/,
-    ],
-    [
-      'the host name',
-      () => ({ ...logins.tls, KAFKA_BROKERS: kafka.tls.replaceAll('localhost', '127.0.0.1') }),
-      /the certificate of 127\.0\.0\.1:\d+ is for another address \([A-Z\d_]+\): .*KAFKA_BROKERS/,
-    ],
-    [
-      'the certificate',
-      unknown,
-      /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/,
-    ],
-    [
-      'no certificate',
-      () => logins.tls,
-      /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/,
-    ],
-    [
-      'a listener without SASL',
-      () => ({ ...kafka.loginOf(USER), KAFKA_BROKERS: kafka.brokers }),
-      /Kafka expects no SASL login on this port: correct KAFKA_SECURITY_PROTOCOL/,
-    ],
-    [
-      'a mechanism that the listener does not offer',
-      () => ({ ...kafka.loginOf(USER), KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' }),
-      /Kafka does not offer this SASL mechanism: correct KAFKA_SASL_MECHANISM/,
-    ],
-  ])('%s', async (_what, settings, reason) => {
-    expect(await refusalBy(clientOf(settings()))).toMatch(reason)
-  })
+it.each<[string, () => Record<string, string>, RegExp]>([
+  ['the password of PLAIN', () => ({ ...kafka.loginOf(USER), KAFKA_SASL_PASSWORD: 'wrong' }), LOGIN],
+  [
+    'the password of SCRAM',
+    () => ({ ...logins.sasl, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_PASSWORD: 'wrong' }),
+    LOGIN,
+  ],
+  [
+    'the authority',
+    () => ({ ...logins.tls, KAFKA_SSL_CA_FILE: otherAuthority.ca }),
+    /the certificate of localhost:\d+ is not accepted \([A-Z\d_]+\): correct KAFKA_SSL_CA_FILE/,
+  ],
+  [
+    'the host name',
+    () => ({ ...logins.tls, KAFKA_BROKERS: kafka.tls.replaceAll('localhost', '127.0.0.1') }),
+    /the certificate of 127\.0\.0\.1:\d+ is for another address \([A-Z\d_]+\): .*KAFKA_BROKERS/,
+  ],
+  ['no certificate', () => logins.tls, CERTIFICATE],
+  [
+    'a listener without SASL',
+    () => ({ ...kafka.loginOf(USER), KAFKA_BROKERS: kafka.brokers }),
+    /Kafka expects no SASL login on this port: correct KAFKA_SECURITY_PROTOCOL/,
+  ],
+  [
+    'a mechanism that the listener does not offer',
+    () => ({ ...kafka.loginOf(USER), KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' }),
+    /Kafka does not offer this SASL mechanism: correct KAFKA_SASL_MECHANISM/,
+  ],
+])('it is said what to correct when Kafka refuses a client by %s', async (_what, settings, reason) => {
+  expect(await refusalBy(clientOf(settings()))).toMatch(reason)
 })
 
 it('no request fails while sessions begin and end', async () => {
@@ -243,54 +221,52 @@ it('no request fails while sessions begin and end', async () => {
   await expectNoHarm()
 })
 
-describe('a secret that changes while the services run', () => {
-  it('is a password', async () => {
-    const store = await openStore()
-    const settings = { ...logins.scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' }
-    const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
-    await kafka.setScramPassword(USER, 'another')
-    for (const service of services) await untilNotReady(service, /Kafka refuses the login/)
-    let nextId = 1n
-    const create = async () => (await createPlant(services[0].url, nextId++, 'Monstera')).response
-    // The session of the append's connection may have begun later than others.
-    await eventually(async () => expect(errorOf(await create())).toBe(50301))
-    writeFileSync(passwordFile, 'another')
-    await untilReady(...services)
-    expect((await create())?.status).toBe(200)
-  })
+it('a password is corrected, and then changes, while the services run', async () => {
+  writeFileSync(passwordFile, 'wrong')
+  const services = await startServices({ ...logins.scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' }, 'listening')
+  for (const service of services) await untilNotReady(service, LOGIN)
+  writeFileSync(passwordFile, PASSWORD)
+  await untilReady(...services)
+  await kafka.setScramPassword(USER, 'another')
+  for (const service of services) await untilNotReady(service, LOGIN)
+  let nextId = 1n
+  const create = async () => (await createPlant(services[0].url, nextId++, 'Monstera')).response
+  // The session of the append's connection may have begun later than others.
+  await eventually(async () => expect(errorOf(await create())).toBe(50301))
+  writeFileSync(passwordFile, 'another')
+  await untilReady(...services)
+  expect((await create())?.status).toBe(200)
+})
 
-  it('is the secret of a client, whose tokens end every few seconds', async () => {
-    const store = await openStore()
-    const file = join(kafka.dir, 'client-secret')
-    writeFileSync(file, tokens.secret())
-    const settings = { ...logins.oauth, KAFKA_SASL_OAUTH_CLIENT_SECRET_FILE: file }
-    const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
-    tokens.changeSecret('another')
-    for (const service of services) await untilNotReady(service, /grants no token/)
-    writeFileSync(file, 'another')
-    await untilReady(...services)
-    expect((await createPlant(services[0].url, 1n, 'Monstera')).response?.status).toBe(200)
-  })
+it('the secret of a client changes while the services run, whose tokens end every few seconds', async () => {
+  const file = join(kafka.dir, 'client-secret')
+  writeFileSync(file, tokens.secret())
+  const services = await startServices({ ...logins.oauth, KAFKA_SASL_OAUTH_CLIENT_SECRET_FILE: file })
+  tokens.changeSecret('another')
+  for (const service of services) await untilNotReady(service, /grants no token/)
+  writeFileSync(file, 'another')
+  await untilReady(...services)
+  expect((await createPlant(services[0].url, 1n, 'Monstera')).response?.status).toBe(200)
+})
 
-  it('is a client certificate, and the authority of the brokers', async () => {
-    const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => join(kafka.dir, `rotated.${name}`)) as [
-      string,
-      string,
-      string,
-    ]
-    const use = (authority: string, certified: Certified) => {
-      copyFileSync(authority, ca)
-      copyFileSync(certified.cert, cert)
-      copyFileSync(certified.key, key)
-    }
-    const stranger = kafka.otherAuthority.issue('rotated', USER)
-    use(kafka.otherAuthority.ca, stranger)
-    const files = { KAFKA_SSL_CA_FILE: ca, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key }
-    const client = clientOf({ ...logins.tls, ...files })
-    expect(await refusalBy(client)).toMatch(/correct KAFKA_SSL_CA_FILE/)
-    use(kafka.authority.ca, stranger)
-    expect(await refusalBy(client)).toMatch(/correct KAFKA_SSL_CERT_FILE/)
-    use(kafka.authority.ca, kafka.authority.issue('renewed', USER))
-    expect(await refusalBy(client)).toBeUndefined()
-  })
+it('a client certificate and the authority of the brokers change under a client', async () => {
+  const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => join(kafka.dir, `rotated.${name}`)) as [
+    string,
+    string,
+    string,
+  ]
+  const use = (authority: string, certified: Certified) => {
+    copyFileSync(authority, ca)
+    copyFileSync(certified.cert, cert)
+    copyFileSync(certified.key, key)
+  }
+  const stranger = otherAuthority.issue('rotated', USER)
+  use(otherAuthority.ca, stranger)
+  const files = { KAFKA_SSL_CA_FILE: ca, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key }
+  const client = clientOf({ ...logins.tls, ...files })
+  expect(await refusalBy(client)).toMatch(/correct KAFKA_SSL_CA_FILE/)
+  use(kafka.authority.ca, stranger)
+  expect(await refusalBy(client)).toMatch(CERTIFICATE)
+  use(kafka.authority.ca, kafka.authority.issue('renewed', USER))
+  expect(await refusalBy(client)).toBeUndefined()
 })

@@ -16,7 +16,7 @@ import { createPlant, errorOf, idsFrom } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { newEvent } from '../support/new-events.ts'
 import { openPlantStore, type PlantStore, type RunningApi, type RunningService } from '../support/plant-store.ts'
-import { type Ended, runPlantctl, startPlantctl } from '../support/plantctl.ts'
+import { type Ended, runPlantctl } from '../support/plantctl.ts'
 import { appendRow } from '../support/plants-table.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { startSecuredKafka } from '../support/secured-kafka.ts'
@@ -63,7 +63,7 @@ const each = (program: Program, table?: string) =>
     ]),
   )
 /** Runs a task while this right is withdrawn. Each broker applies that, and the return of the right, a moment later. */
-async function without(program: Program, right: Right, task: () => Promise<void>, topic = store.topic): Promise<void> {
+async function without(program: Program, right: Right, task: () => Promise<unknown>, topic = store.topic) {
   const named = { ...right, name: right.name.replace('T', topic) }
   await kafka.withdraw(program, named)
   try {
@@ -73,26 +73,12 @@ async function without(program: Program, right: Right, task: () => Promise<void>
   }
 }
 
-describe('with exactly its rights', () => {
-  it('an api says which one is withdrawn, and goes on when it is back', async () => {
-    for (const [name, right] of each('api')) {
-      await without('api', right, async () => {
-        const missing = name.replace('T', store.topic).replace('tail-', 'tail-[\\w-]+')
-        await untilNotReady(api, new RegExp(`Kafka refuses this user ${missing}: add the ACL`))
-      })
-      await untilReady(api)
-      await untilCreated()
-    }
-  })
-
-  it('an api without Write responds at once that nothing was written', async () => {
-    const write: Right = { resource: 'topic', name: 'T', pattern: 'literal', operations: ['Write'] }
-    await without('api', write, async () => {
-      await untilNotReady(api, /refuses this user Write on topic/)
-      async function expectNotWritten(): Promise<void> {
-        const creates = await Promise.all(Array.from({ length: 20 }, create))
-        expect(creates.map(({ response }) => errorOf(response))).toEqual(Array(20).fill(50301))
-      }
+it('an api with exactly its rights says which one is withdrawn, and goes on when it is back', async () => {
+  for (const [name, right] of each('api')) {
+    await without('api', right, async () => {
+      const missing = name.replace('T', store.topic).replace('tail-', 'tail-[\\w-]+')
+      await untilNotReady(api, new RegExp(`Kafka refuses this user ${missing}: add the ACL`))
+      if (!name.startsWith('Write')) return
       await eventually(expectNotWritten)
       const before = await endOfLog()
       await expectNotWritten()
@@ -100,41 +86,42 @@ describe('with exactly its rights', () => {
     })
     await untilReady(api)
     await untilCreated()
-  })
+  }
+})
 
-  it('a projector says which one is withdrawn, and goes on when it is back', async () => {
-    for (const [name, right] of each('projector')) {
-      // Without Read, which includes Describe, Kafka does not even show the topic.
-      const missing = name.startsWith('Read on topic')
-        ? `Kafka does not show topic ${store.topic} to this user: it needs Read and DescribeConfigs`
-        : `Kafka refuses this user ${name.replace('T', store.topic)}: add the ACL`
-      await without('projector', right, async () => {
-        await untilNotReady(projector, new RegExp(missing))
-      })
-      await untilReady(projector)
-    }
-  })
+/** The api responds at once that nothing was written. */
+async function expectNotWritten(): Promise<void> {
+  const creates = await Promise.all(Array.from({ length: 20 }, create))
+  expect(creates.map(({ response }) => errorOf(response))).toEqual(Array(20).fill(50301))
+}
 
-  it('plantctl does all that it does', async () => {
-    for (const args of [['status'], ['verify'], ['rebuild'], ['events'], ['export']]) {
-      expect(await plantctl(...args)).toMatchObject({ code: 0 })
-    }
-  })
-
-  it.each<[string, string, (right: string) => Partial<Ended>]>([
+it('a projector with exactly its rights says which one is withdrawn, and goes on when it is back', async () => {
+  for (const [name, right] of each('projector')) {
     // Without Read, which includes Describe, Kafka does not even show the topic.
-    ['Read on topic T', 'verify', () => refused(`Describe on topic ${store.topic}`)],
-    ['DescribeConfigs on topic T', 'verify', refused],
-    ['Read on group T-replay-', 'verify', refused],
-    ['Read on group T-rebuild-', 'rebuild', refused],
-    ['Describe on group T-', 'status', showingTheRest],
-  ])('plantctl says that %s is withdrawn: %s', async (name, command, expectedFor) => {
+    const missing = name.startsWith('Read on topic')
+      ? `Kafka does not show topic ${store.topic} to this user: it needs Read and DescribeConfigs`
+      : `Kafka refuses this user ${name.replace('T', store.topic)}: add the ACL`
+    await without('projector', right, () => untilNotReady(projector, new RegExp(missing)))
+    await untilReady(projector)
+  }
+})
+
+it('plantctl with exactly its rights does all that it does, and says which one is withdrawn', async () => {
+  const env = { ...store.environment, ...as('plantctl') }
+  for (const command of ['status', 'verify', 'rebuild', 'events', 'export'])
+    expect(await runPlantctl([command], env)).toMatchObject({ code: 0 })
+  for (const [name, command, expected] of [
+    // Without Read, which includes Describe, Kafka does not even show the topic.
+    ['Read on topic T', 'verify', refused(`Describe on topic ${store.topic}`)],
+    ['Read on group T-replay-', 'verify', refused(`Read on group ${store.topic}-replay-`)],
+    ['Read on group T-rebuild-', 'rebuild', refused(`Read on group ${store.topic}-rebuild-`)],
+    ['Describe on group T-', 'status', showingTheRest(`Describe on group ${store.topic}-`)],
+  ] as const) {
     const right = each('plantctl').find(([found]) => found === name)?.[1] as Right
-    const expected = expectedFor(name.replace('T', store.topic))
     await without('plantctl', right, () =>
-      eventually(async () => expect(await plantctl(command)).toMatchObject(expected)),
+      eventually(async () => expect(await runPlantctl([command], env), name).toMatchObject(expected)),
     )
-  })
+  }
 })
 
 it('the setup creates a topic with exactly its rights, and says which one is missing', async () => {
@@ -153,8 +140,7 @@ it('the setup creates a topic with exactly its rights, and says which one is mis
 
 describe('a log with the offsets of a group', () => {
   const groupId = randomUUID()
-  const backUp = (folder: string, run = runPlantctl) =>
-    run(['backup', '--to', folder], { ...store.environment, ...as('backup') })
+  const backUp = (folder: string) => runPlantctl(['backup', '--to', folder], { ...store.environment, ...as('backup') })
 
   beforeAll(async () => {
     const events = idsFrom(1_000, 60).map((id) => newEvent(id, store.partitions))
@@ -168,7 +154,7 @@ describe('a log with the offsets of a group', () => {
 
   it('is backed up with exactly these rights', async () => {
     const folder = temporaryFolder()
-    await eventually(async () => expect(await backUp(folder, asProcess)).toMatchObject({ code: 0, stderr: '' }))
+    await eventually(async () => expect(await backUp(folder)).toMatchObject({ code: 0, stderr: '' }))
     const { groups } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
     expect(groups).toContainEqual({ groupId, offsets: [{ partition: 0, next: 1, metadata: '' }] })
     const refusals: Record<string, Partial<Ended>> = {
@@ -176,7 +162,7 @@ describe('a log with the offsets of a group', () => {
       'Read on topic T': refused(`Describe on topic ${store.topic}`),
       // Kafka deletes the group some days later.
       'Delete on group T-replay-': { code: 0 },
-      'Describe on group *': { ...refused('Describe on group *'), code: 0 },
+      'Describe on group *': NOT_ALL_GROUPS,
     }
     for (const [name, right] of each('backup')) {
       const expected = refusals[name] ?? refused(name.replace('T', store.topic))
@@ -194,8 +180,7 @@ describe('a log with the offsets of a group', () => {
     }
     await withAdmin(store.kafka, (admin) => admin.createAcls({ acl: [acl] }))
     const right = each('backup').find(([name]) => name === 'Describe on group *')?.[1] as Right
-    const expected = { ...refused('Describe on group *'), code: 0 }
-    const backUpPartly = async () => expect(await backUp(temporaryFolder())).toMatchObject(expected)
+    const backUpPartly = async () => expect(await backUp(temporaryFolder())).toMatchObject(NOT_ALL_GROUPS)
     await without('backup', right, () => eventually(backUpPartly))
     await withAdmin(store.kafka, (admin) => admin.deleteAcls({ filters: [acl] }))
   })
@@ -208,13 +193,11 @@ describe('a log with the offsets of a group', () => {
     const env = { ...store.environment, ...as('restore'), PLANTS_TOPIC: copy.topic, PLANTS_TABLE: 'on' }
     const table = tableTopicOf(copy)
     await kafka.grant('restore', rightsOf('restore', copy.topic, table))
+    const restoreAnew = async (expected: Partial<Ended>, name: string) => {
+      if ((await readConfiguration(copy.kafka, copy.topic)) !== undefined) await deleteTopic(copy)
+      expect(await runPlantctl(['restore', '--from', folder], env), name).toMatchObject(expected)
+    }
     const refusals: Record<string, Partial<Ended>> = {
-      // AlterConfigs includes it, and the right on all groups the other two.
-      'DescribeConfigs on topic T': { code: 0 },
-      'Read on group T-replay-': { code: 0 },
-      'Read on group T.table-replay-': { code: 0 },
-      'Delete on group T-replay-': { code: 0 },
-      'Delete on group T.table-replay-': { code: 0 },
       // The first by name: its digits are before the letters of the projectors' group, whose offsets are restored, too.
       'Read on group *': {
         code: 1,
@@ -225,25 +208,21 @@ describe('a log with the offsets of a group', () => {
       ),
       'Read on topic T.table': refused(`Describe on topic ${table}`),
     }
-    const restoreAnew = async (expected: Partial<Ended>, name: string, run = runPlantctl) => {
-      if ((await readConfiguration(copy.kafka, copy.topic)) !== undefined) await deleteTopic(copy)
-      expect(await run(['restore', '--from', folder], env), name).toMatchObject(expected)
-    }
     for (const [name, right] of each('restore', 'T.table')) {
+      // AlterConfigs includes the right to read settings, and that on all groups those on the groups of a replay.
+      if (/^DescribeConfigs on topic T$|-replay-$/.test(name)) continue
       const expected = refusals[name] ?? refused(name.replace('T', copy.topic))
       await without('restore', right, () => vi.waitFor(() => restoreAnew(expected, name), SOME_RESTORES), copy.topic)
     }
-    await vi.waitFor(() => restoreAnew({ code: 0, stderr: '' }, 'with all rights', asProcess), SOME_RESTORES)
+    await vi.waitFor(() => restoreAnew({ code: 0, stderr: '' }, 'with all rights'), SOME_RESTORES)
     expect(await readGroupOffsets(copy.kafka, groupId, copy.topic)).toEqual(new Map([[0, { next: 1, metadata: '' }]]))
   })
 })
 
 const refusal = (right: string) => `Kafka refuses this user ${right}`
 const refused = (right: string) => ({ code: 1, stderr: expect.stringContaining(refusal(right)) })
+/** Where some groups cannot be seen, their offsets are left out of a backup. */
+const NOT_ALL_GROUPS = { ...refused('Describe on group *'), code: 0 }
 const showingTheRest = (right: string) => ({
   ...{ code: 0, stdout: expect.stringContaining(`who reads the log is not known: ${refusal(right)}`) },
 })
-
-const asProcess: typeof runPlantctl = (args, env) => startPlantctl(args, env).ended
-
-const plantctl = (...args: string[]) => runPlantctl(args, { ...store.environment, ...as('plantctl') })

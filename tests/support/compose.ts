@@ -7,18 +7,8 @@ import { compose } from '../../local/stores/docker.ts'
 import { reapProject } from './stores/from-docker.ts'
 
 export const IMAGE = 'plant-store-test'
-const PORTS = [
-  'PORT',
-  'OPS_PORT',
-  'PROJECTOR_OPS_PORT',
-  'KAFKA_PORT',
-  'KAFKA_2_PORT',
-  'KAFKA_3_PORT',
-  'REDIS_PORT',
-  'PROMETHEUS_PORT',
-  'GRAFANA_PORT',
-  'JAEGER_PORT',
-]
+/** Without those of the profile for observability, which no test starts. */
+const PORTS = ['PORT', 'OPS_PORT', 'PROJECTOR_OPS_PORT', 'KAFKA_PORT', 'KAFKA_2_PORT', 'KAFKA_3_PORT', 'REDIS_PORT']
 const DOWN_MS = 150_000
 const HEALTHY_AT_MS = 90_000
 
@@ -65,7 +55,6 @@ export async function composeProject(files: readonly string[], settings: Record<
   const health = (container: string) => docker('inspect', '--format', '{{.State.Health.Status}}', container)
   return {
     url: `http://127.0.0.1:${ports.PORT}`,
-    opsUrls: { api: `http://127.0.0.1:${ports.OPS_PORT}`, projector: `http://127.0.0.1:${ports.PROJECTOR_OPS_PORT}` },
     run,
     containersOf,
 

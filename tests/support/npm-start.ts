@@ -6,6 +6,7 @@ import { projectOf } from '../../local/launch/stores.ts'
 import { root } from '../../local/places.mjs'
 import { freePort, isPortFree } from '../../local/processes/port.ts'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.ts'
+import { identify } from '../../local/processes/process-identity.ts'
 import { removeContainers } from '../../local/stores/docker.ts'
 import { TOKEN } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -58,10 +59,8 @@ async function ownPorts(): Promise<Record<string, string>> {
   )
 }
 
-export type Launched = { launcher: RunningProcess; log: () => string }
-
 /** Starts the program behind `npm start` with these arguments. */
-export async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]): Promise<Launched> {
+export async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]) {
   const logFile = join(localDir, 'launcher.log')
   rmSync(logFile, { force: true })
   const launcher = await startProcess({
@@ -72,7 +71,11 @@ export async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: 
     env,
   })
   onTestFinished(async () => {
+    // Those that were restarted, too. The launcher ends first: it would start again what is killed.
+    const file = join(localDir, 'run.json')
+    const pids = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Run).pids : {}
     await launcher.stop({ graceMs: STOP_MS })
+    killAlive(Object.values(pids))
   })
   return { launcher, log: () => readFileSync(logFile, 'utf8') }
 }
@@ -85,13 +88,6 @@ export async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args
   await untilReady(launcher, { isReady, startTimeoutMs: START_MS })
   const run = readRun(localDir) as Run
   for (const pid of Object.values(run.pids)) registerGroup(inject('testRun'), pid)
-  onTestFinished(async () => {
-    // Those that were restarted, too. The launcher ends first: it would start again what is killed.
-    const file = join(localDir, 'run.json')
-    const pids = { ...run.pids, ...(existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).pids) }
-    await launcher.stop({ graceMs: STOP_MS })
-    killAlive(Object.values(pids))
-  })
   return { ...run, launcher, log }
 }
 
@@ -106,13 +102,4 @@ export function killAlive(pids: number[]): void {
 }
 
 /** The processes that still run. */
-export function alive(pids: number[]): number[] {
-  return pids.filter((pid) => {
-    try {
-      process.kill(pid, 0)
-      return true
-    } catch {
-      return false
-    }
-  })
-}
+export const alive = (pids: number[]): number[] => pids.filter((pid) => identify(pid) !== undefined)

@@ -24,6 +24,8 @@ const STOP_GRACE_MS = 10_000
 /** The Kafka and the Redis of a store; without them, the stores of the test run. */
 export type Environment = { kafkaBrokers?: string; redisUrl?: string; redis?: RedisSettings }
 type Settings = Record<string, string>
+/** When a start resolves, at `listening` with an operations port that responds. */
+type Started = 'ready' | 'listening'
 export type RunningService = RunningProcess & { opsUrl: string; logFile: string }
 export type RunningApi = RunningService & { url: string }
 
@@ -77,7 +79,7 @@ export async function openPlantStore({
   async function startService(
     service: 'api' | 'projector',
     settings: Settings,
-    started: 'ready' | 'listening' = 'ready',
+    started: Started,
   ): Promise<RunningService> {
     const opsPort = await freePort()
     const logFile = join(folder, `${service}-${opsPort}.log`)
@@ -86,11 +88,7 @@ export async function openPlantStore({
       command: process.execPath,
       args: argumentsOf(service),
       logFile,
-      env: {
-        ...environment,
-        OPS_PORT: String(opsPort),
-        ...settings,
-      },
+      env: { ...environment, OPS_PORT: String(opsPort), ...settings },
     })
     closers.push(() => running.stop({ graceMs: STOP_GRACE_MS }))
     const opsUrl = `http://127.0.0.1:${opsPort}`
@@ -105,8 +103,7 @@ export async function openPlantStore({
     environment,
     plantctl: (...args: string[]) => startPlantctl(args, environment).ended,
 
-    /** `started`: when it resolves, at `listening` with an operations port that responds. */
-    async startApi(settings: Settings = {}, started: 'ready' | 'listening' = 'ready'): Promise<RunningApi> {
+    async startApi(settings: Settings = {}, started: Started = 'ready'): Promise<RunningApi> {
       const port = await freePort()
       const digest = digestOf(TOKEN).toString('hex')
       const tokens = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: `${CALLER}:${digest}` }
@@ -119,7 +116,7 @@ export async function openPlantStore({
       for (const close of closers.reverse()) await close()
     },
 
-    startProjector: (settings: Settings = {}, started: 'ready' | 'listening' = 'ready') =>
+    startProjector: (settings: Settings = {}, started: Started = 'ready') =>
       startService('projector', settings, started),
   }
 }

@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { Redis } from 'ioredis'
 import { DEFAULT_RANGE, freePort, isPortFree } from '../../local/processes/port.ts'
-import type { RunningProcess } from '../../local/processes/process.ts'
 import type { Trusted } from '../../local/stores/certificates.ts'
 import { startRedis } from '../../local/stores/redis.ts'
-import { tlsAt } from '../../local/stores/redis-sentinels.ts'
+import { type RunningServer, tlsAt } from '../../local/stores/redis-sentinels.ts'
 
 const MASTERS = 3
 const SLOTS = 16_384
@@ -15,17 +14,10 @@ const NODE_TIMEOUT_MS = 1_000
 const BUS_OFFSET = 10_000
 const PATIENCE = { everyMs: 50, giveUpAfterMs: 30_000 }
 
-/**
- * `peerPort` is for clients, `busPort` for other nodes; `start` starts a node that has ended again, on its ports.
- */
-export type RunningNode = RunningProcess & {
-  port: number
-  peerPort: number
-  busPort: number
-  start(): Promise<RunningProcess>
-}
+/** `peerPort` is for clients, `busPort` for other nodes. */
+export type RunningNode = RunningServer & { busPort: number }
 
-export type NodeOptions = {
+type NodeOptions = {
   /** Belongs to these nodes alone. */
   dir: string
   redisServer: string
@@ -61,8 +53,8 @@ export async function startClusterNodes({ dir, logDir = dir, tls, reachedAt, ...
         }),
       }
       const places = { name, port, dir: join(dir, name), logFile: join(logDir, `${name}.log`) }
-      const start = () => startRedis({ ...processes, ...places, more })
       const peerPort = reached?.port ?? tlsPort ?? port
+      const start = () => startRedis({ ...processes, ...places, more })
       return { ...(await start()), peerPort, busPort: reached?.busPort ?? peerPort + BUS_OFFSET, start }
     }),
   )

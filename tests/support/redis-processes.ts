@@ -11,8 +11,6 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 const STOP_GRACE_MS = 5_000
 
-export type RedisProcess = RunningProcess & { port: number; url: string }
-
 /** What it takes to start servers of this test: a folder, the program, and how they end with the test. */
 export async function redisProcesses() {
   const redisServer = await ensureRedis()
@@ -27,10 +25,7 @@ export async function redisProcesses() {
 }
 
 /** A server with these settings, by their names in redis.conf; it ends with the test. */
-export async function startRedisProcess(
-  more: Record<string, string | string[]>,
-  at: { port?: number } = {},
-): Promise<RedisProcess> {
+export async function startRedisProcess(more: Record<string, string | string[]>, at: { port?: number } = {}) {
   const { dir, ...processes } = await redisProcesses()
   return startRedis({ ...processes, ...at, dir: join(dir, 'server'), logFile: join(dir, 'server.log'), more })
 }

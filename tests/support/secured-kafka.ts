@@ -24,37 +24,41 @@ const STOP_GRACE_MS = 1_000
 const RESTART_GRACE_MS = 60_000
 const START_TIMEOUT_MS = 120_000
 
-export type SecuredKafkaOptions = {
+/** Kafka asks no other server. */
+const ALLOWED_URLS = 'org.apache.kafka.sasl.oauthbearer.allowed.urls'
+/** The listeners have the names of their protocols. */
+const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
+type Listener = (typeof LISTENERS)[number]
+const SASL_TLS = 'listener.name.sasl_ssl'
+
+const EVERYTHING = (['topic', 'group'] as const).map(
+  (resource): Right => ({ resource, name: '*', pattern: 'literal', operations: OPERATIONS }),
+)
+
+type Options = {
   /** One broker unless given: each more takes 3 s of a core to start. */
   nodeIds?: readonly number[]
   /** The users that may log in with PLAIN and SCRAM. */
   users: readonly string[]
   /** The URL of the keys by which Kafka verifies tokens; without it, no client may log in with OAUTHBEARER. */
   tokenKeysUrl?: string
-  /** Those of `npm start` unless given. */
+  /** That of `npm start` unless given. */
   classpath?: string
   moreSettings?: Record<string, string>
 }
-
-/** Kafka asks no other server. */
-const ALLOWED_URLS = 'org.apache.kafka.sasl.oauthbearer.allowed.urls'
-/** The listeners have the names of their protocols. */
-const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
 
 /**
  * A Kafka with ACLs. Clients without a name, at `brokers`, may do everything; all other clients only what an ACL allows:
  * at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by a certificate.
  */
-export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}, ...options }: SecuredKafkaOptions) {
+export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}, ...options }: Options) {
   const { java, classpath, nodeIds } = { ...(await ensureKafka()), nodeIds: [1], ...options }
   const dir = mkdtempSync(join(inject('testRun'), 'secured-kafka-'))
   const authority = createAuthority(dir)
-  const otherAuthority = createAuthority(dir, 'other')
   const places = await Promise.all(nodeIds.map(placeOf))
   const common = {
     ...clusterSettings(places),
-    ...securitySettings(authority, dir, users),
-    ...(tokenKeysUrl !== undefined && tokenSettings(tokenKeysUrl)),
+    ...securitySettings(authority, dir, users, tokenKeysUrl),
     ...moreSettings,
   }
   const clusterId = newClusterId()
@@ -83,11 +87,12 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
   const brokers = addresses('PLAINTEXT')
   await untilBrokersAreKnown(brokers)
   const admins = createKafka(brokers.split(','), 'test-admin', quietLog)
+  const grant = (user: string, rights: readonly Right[]) =>
+    withAdmin(admins, (admin) => admin.createAcls({ acl: rights.flatMap((right) => aclsOf(user, right)) }))
 
   return {
     dir,
     authority,
-    otherAuthority,
     brokers,
     sasl: addresses('SASL_PLAINTEXT'),
     saslTls: addresses('SASL_SSL'),
@@ -124,37 +129,31 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
     /** Changes the password of a user of SCRAM-SHA-256, by Kafka's own tool. */
     async setScramPassword(user: string, password: string): Promise<void> {
       const tool = ['-cp', classpath, 'org.apache.kafka.tools.ConfigCommand', '--bootstrap-server', brokers]
-      const change = ['--alter', '--entity-type', 'users', '--entity-name', user]
-      const credential = `SCRAM-SHA-256=[password=${password}]`
-      await promisify(execFile)(java, [...tool, ...change, '--add-config', credential])
+      const change = ['--alter', '--user', user, '--add-config', `SCRAM-SHA-256=[password=${password}]`]
+      await promisify(execFile)(java, [...tool, ...change])
     },
 
     /** Lets a user do everything with all topics and groups. */
-    allowAll: (user: string) =>
-      withAdmin(admins, (admin) =>
-        admin.createAcls({
-          acl: (['topic', 'group'] as const).flatMap((resource) =>
-            aclsOf(user, { resource, name: '*', pattern: 'literal', operations: OPERATIONS }),
-          ),
-        }),
-      ),
+    allowAll: (user: string) => grant(user, EVERYTHING),
 
-    grant: (user: string, rights: readonly Right[]) =>
-      withAdmin(admins, (admin) => admin.createAcls({ acl: rights.flatMap((right) => aclsOf(user, right)) })),
+    grant,
 
     withdraw: (user: string, right: Right) =>
       withAdmin(admins, (admin) => admin.deleteAcls({ filters: aclsOf(user, right) })),
   }
 }
 
-type Listener = (typeof LISTENERS)[number]
-
 async function placeOf(id: number) {
   const ports = await Promise.all(LISTENERS.map(async (listener) => [listener, await freePort()] as const))
   return { id, controller: await freePort(), listeners: Object.fromEntries(ports) as Record<Listener, number> }
 }
 
-function securitySettings(authority: ReturnType<typeof createAuthority>, dir: string, users: readonly string[]) {
+function securitySettings(
+  authority: ReturnType<typeof createAuthority>,
+  dir: string,
+  users: readonly string[],
+  tokenKeysUrl: string | undefined,
+) {
   const server = authority.issue('server', 'kafka', [HOST])
   const keystore = join(dir, 'server.pem')
   writeFileSync(keystore, readFileSync(server.key, 'utf8') + readFileSync(server.cert, 'utf8'))
@@ -169,10 +168,8 @@ function securitySettings(authority: ReturnType<typeof createAuthority>, dir: st
     'listener.security.protocol.map': [...LISTENERS.map((name) => `${name}:${name}`), 'CONTROLLER:PLAINTEXT'].join(','),
     'listener.name.sasl_plaintext.sasl.enabled.mechanisms': 'PLAIN',
     'listener.name.sasl_plaintext.plain.sasl.jaas.config': jaas.plain,
-    'listener.name.sasl_ssl.sasl.enabled.mechanisms': Object.keys(jaas).join(',').toUpperCase(),
-    ...Object.fromEntries(
-      Object.entries(jaas).map(([name, login]) => [`listener.name.sasl_ssl.${name}.sasl.jaas.config`, login]),
-    ),
+    [`${SASL_TLS}.sasl.enabled.mechanisms`]: Object.keys(jaas).join(',').toUpperCase(),
+    ...Object.fromEntries(Object.entries(jaas).map(([name, login]) => [`${SASL_TLS}.${name}.sasl.jaas.config`, login])),
     'listener.name.ssl.ssl.client.auth': 'required',
     'ssl.keystore.type': 'PEM',
     'ssl.keystore.location': keystore,
@@ -181,12 +178,11 @@ function securitySettings(authority: ReturnType<typeof createAuthority>, dir: st
     'ssl.principal.mapping.rules': 'RULE:^CN=([^,]+).*$/$1/',
     'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
     'super.users': 'User:ANONYMOUS',
+    ...(tokenKeysUrl !== undefined && {
+      [`${SASL_TLS}.sasl.oauthbearer.jwks.endpoint.url`]: tokenKeysUrl,
+      [`${SASL_TLS}.sasl.oauthbearer.expected.issuer`]: EXPECTED.issuer,
+      [`${SASL_TLS}.sasl.oauthbearer.expected.audience`]: EXPECTED.audience,
+      [`${SASL_TLS}.oauthbearer.sasl.server.callback.handler.class`]: `${MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler`,
+    }),
   }
 }
-
-const tokenSettings = (keysUrl: string) => ({
-  'listener.name.sasl_ssl.sasl.oauthbearer.jwks.endpoint.url': keysUrl,
-  'listener.name.sasl_ssl.sasl.oauthbearer.expected.issuer': EXPECTED.issuer,
-  'listener.name.sasl_ssl.sasl.oauthbearer.expected.audience': EXPECTED.audience,
-  'listener.name.sasl_ssl.oauthbearer.sasl.server.callback.handler.class': `${MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler`,
-})

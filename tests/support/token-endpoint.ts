@@ -15,30 +15,19 @@ export async function startTokenEndpoint(clientId: string, { lifetimeS = 300, na
   let granted = 0
   const issuer = await openIssuer()
 
-  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [status, body] = await grant(request)
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-  }
-
-  async function grant({ headers }: IncomingMessage): Promise<[number, object]> {
+  async function respond({ headers }: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, basic = ''] = headers.authorization?.split('Basic ') ?? []
     const isClient = decodeURIComponent(Buffer.from(basic, 'base64').toString()) === `${clientId}:${secret}`
-    if (!isClient) return [401, { error: 'invalid_client' }]
+    response.writeHead(isClient ? 200 : 401, { 'content-type': 'application/json' })
+    if (!isClient) return void response.end('{"error":"invalid_client"}')
     granted++
     const iat = Math.floor(Date.now() / 1_000)
     const claims = { iss: EXPECTED.issuer, aud: EXPECTED.audience, sub: clientId, iat, exp: iat + lifetimeS }
-    return [
-      200,
-      {
-        access_token: await issuer.sign(claims),
-        token_type: 'Bearer',
-        ...(namesLifetime && { expires_in: lifetimeS }),
-      },
-    ]
+    const token = { access_token: await issuer.sign(claims), token_type: 'Bearer' }
+    response.end(JSON.stringify({ ...token, ...(namesLifetime && { expires_in: lifetimeS }) }))
   }
 
-  const server = createServer((request, response) => void respond(request, response))
-  const { port, close } = await openPort(server)
+  const { port, close } = await openPort(createServer((request, response) => void respond(request, response)))
   return {
     url: `http://127.0.0.1:${port}/token`,
     keysUrl: issuer.url,

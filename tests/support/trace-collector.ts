@@ -4,8 +4,7 @@ import { listen } from './listen.ts'
 
 const KINDS = ['', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'] as const
 
-type CollectedSpan = {
-  service: string
+type Span = {
   traceId: string
   spanId: string
   parentSpanId?: string
@@ -13,14 +12,14 @@ type CollectedSpan = {
   kind: number
   links?: { spanId: string }[]
   attributes: { key: string }[]
-  /** The definition of the names of its attributes. */
-  schemaUrl: string | undefined
 }
+/** With the definition of the names of its attributes. */
+type CollectedSpan = Span & { service: string; schemaUrl: string | undefined }
 
 type Exported = {
   resourceSpans: {
     resource: { attributes: { key: string; value: { stringValue?: string } }[] }
-    scopeSpans: { spans: Omit<CollectedSpan, 'service' | 'schemaUrl'>[]; schemaUrl?: string }[]
+    scopeSpans: { spans: Span[]; schemaUrl?: string }[]
   }[]
 }
 

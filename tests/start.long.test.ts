@@ -56,23 +56,20 @@ it(
 
 it('npm start says why it does not start', async () => {
   const { localDir, environment } = await prepareStart()
+  async function refusalOf(more: NodeJS.ProcessEnv, ...args: string[]): Promise<string> {
+    const { launcher, log } = await launch(localDir, { ...environment, ...more }, ...args)
+    expect(await launcher.exited).toEqual({ code: 1, signal: null })
+    return log()
+  }
+  const noDocker = /--with docker: (no Docker engine responds|there is no docker command)/
+  expect(await refusalOf({ DOCKER_HOST: NOWHERE }, '--with', 'docker')).toMatch(noDocker)
+  // npm has taken the option, because -- is missing before it.
+  expect(await refusalOf({ npm_config_fresh: 'true' })).toContain('npm start -- --fresh')
   const holder = createServer().listen(Number(environment.KAFKA_PORT), '127.0.0.1')
   onTestFinished(() => void holder.close())
   await once(holder, 'listening')
-  for (const [more, args, reason] of [
-    [{}, [], /Port \d+ of 127\.0\.0\.1, for Kafka, is in use.*set KAFKA_PORT.*npm start -- --port \d+/],
-    [
-      { DOCKER_HOST: NOWHERE },
-      ['--with', 'docker'],
-      /--with docker: (no Docker engine responds|there is no docker command)/,
-    ],
-    // npm has taken the option, because -- is missing before it.
-    [{ npm_config_fresh: 'true' }, [], /npm start -- --fresh/],
-  ] satisfies [NodeJS.ProcessEnv, string[], RegExp][]) {
-    const { launcher, log } = await launch(localDir, { ...environment, ...more }, ...args)
-    expect(await launcher.exited).toEqual({ code: 1, signal: null })
-    expect(log()).toMatch(reason)
-  }
+  const taken = /Port \d+ of 127\.0\.0\.1, for Kafka, is in use.*set KAFKA_PORT.*npm start -- --port \d+/
+  expect(await refusalOf({})).toMatch(taken)
 })
 
 function killBroker({ pids, dockerProject }: Run): void {

@@ -21,22 +21,29 @@ export function startSteadyLoad(urls: readonly string[], restMs: number) {
   const created: Created[] = []
   let nextList = LIST_EVERY
 
-  function expectThat(isRight: boolean, what: object): void {
-    if (!isRight) wrong.push(what)
+  function count(kind: keyof typeof done, isRight: boolean, what: object): void {
+    done[kind]++
+    if (!isRight) wrong.push({ kind, ...what })
   }
 
   async function step(id: bigint, connection: number): Promise<void> {
     await delay(restMs)
     const [url, other] = [connection, connection + 1].map((n) => urls[n % urls.length]) as [string, string]
     const { response } = await createPlant(url, id, `plant ${id}`)
-    if (response?.status !== 200) return expectThat(false, { create: id, response })
+    if (response?.status !== 200) return void wrong.push({ kind: 'creates', id, response })
     const latest = { id, position: String(response.headers['plants-position']), url }
     created.push(latest)
     done.creates++
     const earlier = created[(done.creates * 7_919) % created.length] ?? latest
     await Promise.all([read(other, latest), read(url, earlier)])
-    if (done.creates % DUPLICATE_EVERY === 0) await createAgain(other, earlier)
-    if (done.creates % ABSENT_EVERY === 0) await readAbsent(url, -1n - id)
+    if (done.creates % DUPLICATE_EVERY === 0) {
+      const again = await createPlant(other, earlier.id, 'a second one')
+      count('duplicates', errorOf(again.response) === DUPLICATE_ID, again)
+    }
+    if (done.creates % ABSENT_EVERY === 0) {
+      const absent = await readPlant(url, -1n - id)
+      count('absences', absent?.status === 404, { id: -1n - id, response: absent })
+    }
     if (done.creates >= nextList) {
       // One at a time: an api limits the plants that it lists at once.
       nextList = Number.POSITIVE_INFINITY
@@ -49,34 +56,17 @@ export function startSteadyLoad(urls: readonly string[], restMs: number) {
   async function read(url: string, { id, position }: Created): Promise<void> {
     const response = await readPlant(url, id, { 'plants-position': position })
     const { name } = (response?.body ?? {}) as { name?: string }
-    expectThat(response?.status === 200 && name === `plant ${id}`, { read: id, response })
-    done.reads++
-  }
-
-  async function createAgain(url: string, { id }: Created): Promise<void> {
-    const { response } = await createPlant(url, id, 'a second one')
-    expectThat(errorOf(response) === DUPLICATE_ID, { createAgain: id, response })
-    done.duplicates++
-  }
-
-  async function readAbsent(url: string, id: bigint): Promise<void> {
-    const response = await readPlant(url, id)
-    expectThat(response?.status === 404, { readAbsent: id, response })
-    done.absences++
+    count('reads', response?.status === 200 && name === `plant ${id}`, { id, response })
   }
 
   /** All that this api has answered 200 before has to be in its list, and nothing twice. */
   async function list(url: string): Promise<void> {
     const before = created.filter((plant) => plant.url === url)
-    try {
-      const items = await listAll([url], LISTED_AT_A_TIME)
-      const listed = new Set(items.map(({ id }) => id))
-      const missing = before.filter(({ id }) => !listed.has(id))
-      expectThat(listed.size === items.length && missing.length === 0, { list: items.length, missing })
-    } catch (error) {
-      expectThat(false, { list: url, error })
-    }
-    done.lists++
+    const items = await listAll([url], LISTED_AT_A_TIME).catch((error: Error) => error)
+    if (items instanceof Error) return count('lists', false, { error: items })
+    const listed = new Set(items.map(({ id }) => id))
+    const missing = before.filter(({ id }) => !listed.has(id))
+    count('lists', listed.size === items.length && missing.length === 0, { listed: items.length, missing })
   }
 
   return { done, wrong, ...untilStopped(CONNECTIONS, step) }

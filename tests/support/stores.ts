@@ -42,7 +42,8 @@ async function openStores(vitest: Vitest): Promise<() => Promise<void>> {
   vitest.provide('redisUrl', redis.url)
   return async () => {
     isComplete = true
-    await Promise.all([kafka.stop(), redis.stop()])
+    // Processes end with the run, as do, some time later, containers that the reaper of testcontainers knows.
+    if (name === 'docker') await Promise.all([kafka.stop(), redis.stop()])
     end()
   }
 }

@@ -1,27 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { type ReplayOptions, replay } from '@plant-store/shared/event-log/replay.ts'
-import { checkTopic, readEnds, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
+import { readEnds, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { KafkaMessage } from 'kafkajs'
-import { expect, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { eventually } from './eventually.ts'
 import { quietLog } from './quiet-log.ts'
 import type { TestTopic } from './topic.ts'
 
-/** All records that a topic holds now, with their headers, in no particular order. */
-export async function readRawRecords(
-  { kafka, topic, partitions }: TestTopic,
-  kind?: TopicKind,
-): Promise<KafkaMessage[]> {
-  const { ends } = await checkTopic(kafka, { topic, partitions }, kind)
-  const found = new Map<string, KafkaMessage>()
-  await readOn({ kafka, topic }, (partition, message) => void found.set(`${partition}-${message.offset}`, message))
-  const count = ends.reduce((sum, end) => sum + Number(end), 0)
-  await eventually(() => expect(found.size).toBeGreaterThanOrEqual(count))
-  return [...found.values()]
+/** All records that a topic holds now, with their headers, by partition. */
+export async function readRawRecords(topic: TestTopic, kind?: TopicKind) {
+  const options = kind === undefined ? {} : { kind }
+  const { found } = await replayed(topic, ({ offset }, _partition, message) => ({ offset, message }), options)
+  return found.map(({ message }) => message)
 }
 
 /** The records that a replay of a topic gets, also of one with gaps, by partition, its ends and where each one ends. */

@@ -10,24 +10,16 @@ export type SourceName = 'docker' | 'processes'
  */
 export async function chooseSource(): Promise<SourceName> {
   const requested = process.env.PLANT_STORE_TEST_WITH
-  if (requested && requested !== 'docker' && requested !== 'processes') {
+  if (requested && requested !== 'docker' && requested !== 'processes')
     throw new Failure(`PLANT_STORE_TEST_WITH=${requested}: expected docker or processes`)
-  }
-  const asProcesses = 'The tests run Kafka and Redis as processes'
-  if (requested === 'processes') {
-    console.log(`${asProcesses}: PLANT_STORE_TEST_WITH requests them.`)
-    return 'processes'
-  }
-  const obstacle = (await whyNoDocker()) ?? (await pullMissingImages())
-  if (obstacle === undefined) {
-    console.log('The tests run Kafka and Redis in Docker.')
-    return 'docker'
-  }
-  if (requested === 'docker') {
+  const obstacle =
+    requested === 'processes'
+      ? 'PLANT_STORE_TEST_WITH requests them'
+      : ((await whyNoDocker()) ?? (await pullMissingImages()))
+  if (obstacle !== undefined && requested === 'docker')
     throw new Failure(`PLANT_STORE_TEST_WITH=docker: ${obstacle}. PLANT_STORE_TEST_WITH=processes needs none.`)
-  }
-  console.log(`${asProcesses}: ${obstacle}.`)
-  return 'processes'
+  console.log(`The tests run Kafka and Redis ${obstacle === undefined ? 'in Docker' : `as processes: ${obstacle}`}.`)
+  return obstacle === undefined ? 'docker' : 'processes'
 }
 
 export async function openSource(name: SourceName, run: string): Promise<StoreSource> {

@@ -221,8 +221,6 @@ it('writes and copies the partitions of the table that have a leader', async () 
   const stores = { ...log, source: DEFAULT_SOURCE, readModel: store.readModel } as Stores
   const { close, ...tableStores } = openTable(stores, table, { tableId: undefined }, common)
   onTestFinished(close)
-  const writer = createTableWriter({ ...tableStores, ...common })
-  onTestFinished(writer.close)
   const copyTable = async () => {
     const copy = await plantTable({ brokers: cluster.brokers.split(','), table, log: quietLog })
     onTestFinished(copy.close)
@@ -244,6 +242,8 @@ it('writes and copies the partitions of the table that have a leader', async () 
     writer.follow(new Map([...projector.checkpoints()].filter(([partition]) => followed.includes(partition))))
   await create([0, 1, 2])
   await store.untilProjected()
+  const writer = createTableWriter({ ...tableStores, ...common })
+  onTestFinished(writer.close)
   const before = await copyTable()
   await vi.waitFor(() => {
     follow([0, 2])

@@ -76,9 +76,9 @@ afterAll(async () => {
 })
 
 /** A store and its services, which have these settings. */
-async function startServices(settings: Record<string, string>, started: 'ready' | 'listening' = 'ready') {
+async function startServices(settings: Record<string, string>) {
   const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
-  return Promise.all([store.startApi(settings, started), store.startProjector(settings, started)])
+  return Promise.all([store.startApi(settings), store.startProjector(settings)])
 }
 
 // The services log in by PLAIN in rights.secured, by SCRAM in cluster.secured, and by tokens below.
@@ -216,12 +216,13 @@ it('no request fails while sessions begin and end', async () => {
   await expectNoHarm()
 })
 
-it('a password is corrected, and then changes, while the services run', async () => {
-  writeFileSync(passwordFile, 'wrong')
-  const services = await startServices({ ...logins.scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' }, 'listening')
-  for (const service of services) await untilNotReady(service, LOGIN)
-  writeFileSync(passwordFile, PASSWORD)
-  await untilReady(...services)
+it('a service that Kafka refuses at its start says what to correct', async () => {
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
+  await untilNotReady(await store.startApi(kafka.loginOf('nobody'), 'listening'), LOGIN)
+})
+
+it('a password changes while the services run', async () => {
+  const services = await startServices({ ...logins.scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' })
   await kafka.setScramPassword(USER, 'another')
   for (const service of services) await untilNotReady(service, LOGIN)
   let nextId = 1n

@@ -30,22 +30,28 @@ it('writes what kafkajs logs to a log with private fields, as warnings only afte
   expect(log.lines()).toEqual(['debug kafka test: one', 'debug kafka test: two', 'warn kafka test: three'])
 })
 
-const HUNG = { brokers: ['localhost:1'], clientId: 'test', log: quietLog, connectWithinMs: 1_000 }
 const noReply = () => new Promise<never>(() => {})
 
-it('gives up a Kafka that hangs in the first attempt', async () => {
+it('gives up a Kafka that hangs in the first attempt, and at the signal at once', async () => {
   onTestFinished(fakeTimers())
-  const connected = expect(connectKafka(HUNG, noReply)).rejects.toMatchObject({
+  const hung = { brokers: ['localhost:1'], clientId: 'test', log: quietLog, connectWithinMs: 1_000 }
+  const connected = expect(connectKafka(hung, noReply)).rejects.toMatchObject({
     code: 'kafka-unreachable',
     message: expect.stringMatching(/^Kafka does not reply \(no response\): check that brokers has its addresses/),
   })
+  const stop = new AbortController()
+  const stopped = expect(connectKafka({ ...hung, signal: stop.signal }, noReply)).rejects.toThrow('enough')
+  stop.abort(new Error('enough'))
+  await stopped
   await vi.advanceTimersByTimeAsync(6_000)
   await connected
 })
 
-it('ends at the signal also while Kafka hangs', async () => {
-  const stop = new AbortController()
-  const connected = expect(connectKafka({ ...HUNG, signal: stop.signal }, noReply)).rejects.toThrow('enough')
-  stop.abort(new Error('enough'))
-  await connected
+it('tries again until its time is over while no broker replies, and warns once', async () => {
+  const warn = vi.fn()
+  const away = { brokers: ['127.0.0.1:1'], clientId: 'test', log: { ...quietLog, warn }, connectWithinMs: 300 }
+  const request = vi.fn(() => Promise.reject(new Error('refused')))
+  await expect(connectKafka(away, request)).rejects.toMatchObject({ code: 'kafka-unreachable' })
+  expect(request.mock.calls.length).toBeGreaterThan(1)
+  expect(warn.mock.calls).toEqual([[expect.anything(), expect.stringContaining('127.0.0.1:1')]])
 })

@@ -1,43 +1,18 @@
 import { randomInt } from 'node:crypto'
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { readTruth } from '../../../tests/support/truth.ts'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
-import { FIRST } from '../plant/position.ts'
-import { inMemory } from './first-claims/in-memory.ts'
-import { type ConsumeOptions, checkConsumeOptions } from './options.ts'
-import { createPlantConsumer } from './plant-consumer.ts'
 
 const PARTITIONS = 4
 const BATCH = 50
 /** Each check of the topic opens a connection. It must take longer than joining the group. */
 const SLOW_TO_CONNECT_MS = 250
-
-/** Consumes a topic from its start until the test ends. Each new connection takes `connectingMs`. */
-async function consume(
-  connectingMs: number,
-  given: Pick<ConsumeOptions, 'topic' | 'groupId' | 'commitEveryMs' | 'onPlantCreated'>,
-) {
-  const brokers = inject('kafkaBrokers').split(',')
-  const kafka = new kafkajs.Kafka({
-    brokers,
-    logLevel: kafkajs.logLevel.NOTHING,
-    socketFactory: ({ host, port, onConnect }) => connect(port, host, () => void setTimeout(onConnect, connectingMs)),
-  })
-  const options = { ...checkConsumeOptions({ brokers, ...given }), log: quietLog, topicId: undefined }
-  const firstClaims = await inMemory().open({ topic: options.topic, partitions: PARTITIONS })
-  const start = Array.from({ length: PARTITIONS }, () => FIRST)
-  const consumer = createPlantConsumer(options, kafka, start, firstClaims)
-  onTestFinished(() => consumer.stop())
-  return consumer
-}
 
 /** Claims of new ids, with void and repeated claims among them. */
 function mixedClaims(firstId: number): NewRecord[] {
@@ -66,9 +41,10 @@ it.each([
     })
     async function join(name: string, connectingMs = 0) {
       const counts = { events: 0 }
-      const consumer = await consume(connectingMs, {
-        ...{ topic: topic.topic, commitEveryMs },
-        groupId,
+      const consumer = await consumeInto(topic.topic, {
+        ...{ groupId, commitEveryMs },
+        socketFactory: ({ host, port, onConnect }) =>
+          connect(port, host, () => void setTimeout(onConnect, connectingMs)),
         async onPlantCreated({ partition, offset, eventId }) {
           const place = `${name} ${partition}`
           if (working.has(place)) overlaps++

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type LogBatch, logs } from '../../../../tests/support/generated-logs.ts'
-import { expectSameAsModel, firstOffsets, jumps } from '../../../../tests/support/modelled-claims.ts'
+import { expectSameAsModel, jumps } from '../../../../tests/support/modelled-claims.ts'
 import { batchOf, claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
@@ -14,59 +14,48 @@ import { PreconditionError } from '../../runtime/failures.ts'
 import { explain, inFile } from './in-file.ts'
 
 const IN_FILE = { topic: 'plants', partitions: 2 }
-/** The batch in which a process is killed. */
-const LAST_BATCH = 5
 const BATCH_RECORDS = 10_000
 const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]
-const RECORDS: LogRecord[] = [claimAt(0, 1n), claimAt(1, 2n), claimAt(2, 1n), claimAt(3, -(2n ** 63n))]
-const NEXT = checkpointAt(offsetOf(3), RECORDS)
-const FIRST = [RECORDS[0], RECORDS[1], RECORDS[3]]
 
 const open = (path: string, settings = IN_FILE) => inFile(path).open(settings)
-
 const newPath = () => join(temporaryFolder(), 'claims.db')
 
-/** A file that has taken in the records. */
+/** A log whose every third claim repeats an earlier id. */
+const LONG_LOG: LogBatch[] = Array.from({ length: 4 }, (_, batch) => {
+  const first = batch * BATCH_RECORDS
+  const ids = Array.from({ length: BATCH_RECORDS }, (_, n) => {
+    const id = (first + n) % 3 === 2 ? (first + n) >> 1 : first + n
+    return BigInt.asIntN(64, BigInt(id) * 0x9e37_79b9_7f4a_7c15n)
+  })
+  return batchOf(first, ids)
+})
+const [FIRST, SECOND] = LONG_LOG as [LogBatch, LogBatch]
+
+/** A file that has taken in a batch. */
 async function filled(): Promise<string> {
   const path = newPath()
   const claims = await open(path)
-  expect(await claims.firstAmong(P, RECORDS, NEXT)).toEqual(FIRST)
+  await expectSameAsModel(claims, P, [FIRST])
   await claims.close()
   return path
 }
 
-/** A log of two partitions in turn; every third claim repeats an earlier id. */
-function longLog(): (LogBatch & { partition: Partition })[] {
-  return Array.from({ length: 8 }, (_, batch) => {
-    const first = Math.floor(batch / 2) * BATCH_RECORDS
-    const ids = Array.from({ length: BATCH_RECORDS }, (_, n) => {
-      const id = (first + n) % 3 === 2 ? (first + n) >> 1 : first + n
-      return BigInt.asIntN(64, BigInt(id) * 0x9e37_79b9_7f4a_7c15n)
-    })
-    return { partition: (batch % 2) as Partition, ...batchOf(first, ids) }
-  })
-}
-
-/** The file of a process that is killed in a transaction, when it has nine tenths of its records. */
+/** The file of a process that is killed in its second transaction, when it has nine tenths of the records. */
 async function leftByKilled(): Promise<string> {
   const [path, left] = [newPath(), newPath()]
   const claims = await open(path)
-  for (const [batch, { partition, records, next }] of longLog()
-    .slice(0, LAST_BATCH + 1)
-    .entries()) {
-    const last = batch === LAST_BATCH ? BATCH_RECORDS * 0.9 : -1
-    const taken = records.map((record, n): LogRecord => {
-      if (n !== last) return record
-      return {
-        ...record,
-        get claim() {
-          cpSync(dirname(path), dirname(left), { recursive: true })
-          return record.claim as never
-        },
-      }
-    })
-    await claims.firstAmong(partition, taken, next)
-  }
+  await claims.firstAmong(P, FIRST.records, FIRST.next)
+  const records = SECOND.records.map((record, n): LogRecord => {
+    if (n !== BATCH_RECORDS * 0.9) return record
+    return {
+      ...record,
+      get claim() {
+        cpSync(dirname(path), dirname(left), { recursive: true })
+        return record.claim as never
+      },
+    }
+  })
+  await claims.firstAmong(P, records, SECOND.next)
   await claims.close()
   return left
 }
@@ -75,6 +64,18 @@ async function expectRefused(opening: Promise<unknown>, message: RegExp): Promis
   const refused = await opening.catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(PreconditionError)
   expect((refused as Error).message).toMatch(message)
+}
+
+function overwrite(path: string, from: number, length: number): void {
+  const bytes = readFileSync(path)
+  bytes.fill(0xa5, from, from + length)
+  writeFileSync(path, bytes)
+}
+
+function execute(path: string, sql: string): void {
+  const database = new DatabaseSync(path)
+  database.exec(sql)
+  database.close()
 }
 
 describe('first claims in a file', () => {
@@ -86,6 +87,7 @@ describe('first claims in a file', () => {
         let claims = await open(path)
         await expectSameAsModel(claims, P, log.slice(0, closedAfter), again)
         await claims.close()
+        expect([`${path}-wal`, `${path}-shm`, `${path}-journal`].filter(existsSync)).toEqual([])
         claims = await open(path)
         expect(await claims.checkpointOf(P)).toEqual(log.slice(0, closedAfter).at(-1)?.next ?? BEFORE_LOG)
         await expectSameAsModel(claims, P, log, again)
@@ -97,46 +99,16 @@ describe('first claims in a file', () => {
     )
   })
 
-  it('leave no other file when they are closed', async () => {
-    const path = await filled()
-    expect([`${path}-wal`, `${path}-shm`, `${path}-journal`].filter(existsSync)).toEqual([])
-  })
-
-  it('continue after a process was killed in the middle of a transaction', async () => {
-    const [path, log] = [await leftByKilled(), longLog()]
-    const claims = await open(path)
-    // The batches before the interrupted one are stored, and nothing of the interrupted one.
-    expect(await claims.checkpointOf(P)).toEqual(log[LAST_BATCH - 1]?.next)
-    expect(await claims.checkpointOf(OTHER)).toEqual(log[LAST_BATCH - 2]?.next)
-    await claims.close()
-    const taken = [P, OTHER].map((partition) =>
-      firstOffsets(log.slice(0, LAST_BATCH).filter((batch) => batch.partition === partition)),
-    )
-    const database = new DatabaseSync(path, { readOnly: true })
-    const counted = database.prepare('SELECT count(*) AS claims FROM claims GROUP BY partition').all()
-    expect(counted.map((row) => row.claims)).toEqual(taken.map(({ size }) => size))
-    database.close()
-    const opened = await open(path)
-    for (const partition of [P, OTHER])
-      await expectSameAsModel(
-        opened,
-        partition,
-        log.filter((batch) => batch.partition === partition),
-      )
-    await opened.close()
-  })
-
-  it('start empty when the file is lost but the write-ahead log of a killed process is not', async () => {
+  it.each([
+    ['what was stored before, after a process was killed in a transaction', false, FIRST.next],
+    ['nothing, when the file is lost but not the write-ahead log of a killed process', true, BEFORE_LOG],
+  ])('continue with %s', async (_what, isLost, checkpoint) => {
     const path = await leftByKilled()
     expect(existsSync(`${path}-wal`)).toBe(true)
-    rmSync(path)
+    if (isLost) rmSync(path)
     const claims = await open(path)
-    expect(await claims.checkpointOf(P)).toEqual(BEFORE_LOG)
-    await expectSameAsModel(
-      claims,
-      P,
-      longLog().filter(({ partition }) => partition === P),
-    )
+    expect(await claims.checkpointOf(P)).toEqual(checkpoint)
+    await expectSameAsModel(claims, P, LONG_LOG)
     await claims.close()
   })
 
@@ -145,87 +117,56 @@ describe('first claims in a file', () => {
     const holding = await open(path)
     await expectRefused(open(path), /claims\.db is in use by another process.*each needs a file of its own/)
     await holding.close()
-    const claims = await open(path)
-    expect(await claims.checkpointOf(P)).toEqual(NEXT)
-    await claims.close()
+    await (await open(path)).close()
   })
 
-  it.each([
-    [{ topic: 'others', partitions: 2 }, /topic plants with 2 partitions, not of others with 2: choose another/],
-    [{ topic: 'plants', partitions: 3 }, /topic plants with 2 partitions, not of plants with 3/],
-  ])('are rejected for %j, and the file does not change', async (settings, message) => {
+  it.each<[string, RegExp, (path: string) => void, object?]>([
+    ['of another topic', /of topic plants with 2 partitions, not of others with 2/, () => {}, { topic: 'others' }],
+    ['of another size', /of topic plants with 2 partitions, not of plants with 3/, () => {}, { partitions: 3 }],
+    [
+      'of a newer release',
+      /written by another release \(format 2; this release has 1\)/,
+      (path) => execute(path, 'PRAGMA user_version = 2'),
+    ],
+    [
+      'of another application',
+      /a database of another application/,
+      (path) => {
+        rmSync(path)
+        execute(path, 'CREATE TABLE invoices (id INTEGER)')
+      },
+    ],
+    ['no database', /is damaged/, (path) => writeFileSync(path, 'no database, but long enough to look like one')],
+    ['cut off', /is damaged .*: delete it .*rebuilt from the log/, (path) => truncateSync(path, 81_920)],
+    ['overwritten', /is damaged .*: delete it .*rebuilt from the log/, (path) => overwrite(path, 81_920, 4_096)],
+  ])('are rejected when the file is %s, which does not change it', async (_what, message, change, settings) => {
     const path = await filled()
+    change(path)
     const before = readFileSync(path)
-    await expectRefused(open(path, settings), message)
+    await expectRefused(open(path, { ...IN_FILE, ...settings }), message)
     expect(readFileSync(path).equals(before)).toBe(true)
-  })
-
-  it('are rejected when a newer release or another application wrote the file', async () => {
-    const path = await filled()
-    const database = new DatabaseSync(path)
-    database.exec('PRAGMA user_version = 2')
-    await expectRefused(open(path), /in use/)
-    database.close()
-    await expectRefused(open(path), /written by another release \(format 2; this release has 1\)/)
-    const strange = newPath()
-    const other = new DatabaseSync(strange)
-    other.exec('CREATE TABLE invoices (id INTEGER)')
-    other.close()
-    await expectRefused(open(strange), /a database of another application/)
-  })
-
-  it.each<[string, (path: string) => void]>([
-    ['no database', (path) => writeFileSync(path, 'no database, but long enough to look like one')],
-    ['cut off', (path) => truncateSync(path, 163_840)],
-    ['overwritten in its middle', (path) => overwrite(path, 163_840, 4_096)],
-    ['overwritten at its begin', (path) => overwrite(path, 0, 100)],
-  ])('report a damaged file and what to do, when it is %s', async (_, damage) => {
-    const path = newPath()
-    const claims = await open(path)
-    for (const { partition, records, next } of longLog().slice(0, 2)) await claims.firstAmong(partition, records, next)
-    await claims.close()
-    damage(path)
-    await expectRefused(open(path), /claims\.db is damaged .*: delete it .*rebuilt from the log/)
   })
 
   it('are rejected where no file can be written', async () => {
     await expectRefused(open(join(temporaryFolder(), 'none', 'claims.db')), /cannot be written .*its folder/)
-    for (const path of ['', 'a\0b', process.env.NOT_SET as string])
-      await expectRefused(open(path), /needs the path of a file/)
+    await expectRefused(open(process.env.NOT_SET as string), /needs the path of a file/)
   })
 
   it('name a full disk and the remedy, without the text of SQLite', () => {
-    const database = new DatabaseSync(':memory:')
-    database.exec('PRAGMA max_page_count = 1')
-    const full = (() => {
-      try {
-        database.exec('CREATE TABLE t (n)')
-      } catch (error) {
-        return error
-      }
-    })()
-    expect(explain(full, 'claims.db')).toMatchObject({
-      ...{ name: 'Error', message: 'claims.db cannot be used (SQLite error 13): free space on its disk', cause: full },
-    })
-    const own = new RangeError('offset -1 is no offset')
-    expect(explain(own, 'claims.db')).toBe(own)
+    const full = Object.assign(new Error('database or disk is full'), { errcode: 13 })
+    const message = 'claims.db cannot be used (SQLite error 13): free space on its disk'
+    expect(explain(full, 'claims.db')).toEqual(new Error(message, { cause: full }))
   })
 
   it('detect another log, and store nothing of it', async () => {
-    const path = await filled()
-    const claims = await open(path)
-    const others = [...RECORDS.slice(0, 3), claimAt(3, -(2n ** 63n), { eventId: eventId(99) }), claimAt(4, 77n)]
-    const taking = claims.firstAmong(P, others, checkpointAt(offsetOf(4), others))
-    await expectRefused(taking, /another log.* offset 3\. /)
-    expect(await claims.checkpointOf(P)).toEqual(NEXT)
-    const strange = [claimAt(2, 5n)]
+    const claims = await open(await filled())
+    const last = BATCH_RECORDS - 1
+    const others = [...FIRST.records.slice(0, -1), claimAt(last, 5n, { eventId: eventId(1) }), claimAt(last + 1, 77n)]
+    const taking = claims.firstAmong(P, others, checkpointAt(offsetOf(last + 1), others))
+    await expectRefused(taking, new RegExp(`another log.* offset ${last}\\. `))
+    expect(await claims.checkpointOf(P)).toEqual(FIRST.next)
+    const strange = [claimAt(2, -5n)]
     await expectRefused(claims.firstAmong(P, strange, checkpointAt(offsetOf(2), strange)), /another log/)
     await claims.close()
   })
 })
-
-function overwrite(path: string, from: number, length: number): void {
-  const bytes = readFileSync(path)
-  bytes.fill(0xa5, from, from + length)
-  writeFileSync(path, bytes)
-}

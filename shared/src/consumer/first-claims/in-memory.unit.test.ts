@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../../tests/support/generated-logs.ts'
-import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { expectSameAsModel, jumps } from '../../../../tests/support/modelled-claims.ts'
-import { claimAt } from '../../../../tests/support/small-log.ts'
+import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
+import type { PlantId } from '../../plant/plant.ts'
 import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/position.ts'
 import { checkpointAt } from '../../protocol/checkpoint.ts'
+import { createClaimTable } from './claim-table.ts'
 import { inMemory } from './in-memory.ts'
 
 const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]
@@ -23,18 +24,27 @@ describe('first claims in memory', () => {
     )
   })
 
-  it('need a valid memory limit', () => {
-    for (const maxMib of [Number.NaN, 0, -1, 0.5])
-      expect(() => inMemory({ maxMib })).toThrow(
-        expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('maxMib') }),
-      )
+  it.each([
+    ['in sequence', (n: number) => BigInt(n)],
+    ['that differ in their high half only', (n: number) => BigInt(n) << 32n],
+    ['at random', (n: number) => BigInt.asIntN(64, BigInt(n) * 0x9e37_79b9_7f4a_7c15n)],
+  ])('are kept of a hundred thousand ids %s, over many chunks, in at most 30 bytes each', (_, idOf) => {
+    const count = 100_000
+    const reserved: number[] = []
+    const table = createClaimTable({ reserve: (bytes) => void reserved.push(bytes), eventIds: false })
+    const add = (n: number, from: number) =>
+      table.add({ id: idOf(n) as PlantId, offset: offsetOf(from + n), eventId: eventId(0) })
+    for (let n = 0; n < count; n++) add(n, 2 ** 47)
+    for (let n = 0; n < count; n++) if (add(n, 2 ** 47 + count) !== 2 ** 47 + n) throw new Error(`id ${n} was lost`)
+    expect(reserved.reduce((sum, bytes) => sum + bytes, 0) / count).toBeLessThan(30)
   })
 
-  it('end with an error that suggests a file when they exceed the limit', async () => {
+  it('end with an error that suggests a file when they exceed the limit, which is a whole number', async () => {
     const claims = await inMemory({ maxMib: 1 }).open(LOG)
-    const records = Array.from({ length: 60_000 }, (_, n) => claimAt(n, newPlant(BigInt(n)).id))
+    const records = Array.from({ length: 60_000 }, (_, n) => claimAt(n, BigInt(n)))
     const taking = claims.firstAmong(P, records, checkpointAt(offsetOf(59_999), records))
-    await expect(taking).rejects.toThrow(/1 MiB: increase maxMib, or .*inFile\(path\)/)
+    await expect(taking).rejects.toThrow(/more memory than 1 MiB: increase maxMib, or .*inFile\(path\)/)
     expect((await claims.checkpointOf(P))?.offset).toBe(BEFORE_FIRST)
+    expect(() => inMemory({ maxMib: 0.5 })).toThrow(/maxMib/)
   })
 })

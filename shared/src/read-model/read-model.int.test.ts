@@ -14,7 +14,6 @@ import { EntryError } from '../plant/entry.ts'
 import type { PlantId } from '../plant/plant.ts'
 import { allPartitions, BEFORE_FIRST, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG } from '../protocol/checkpoint.ts'
-import { PreconditionError } from '../runtime/failures.ts'
 import { createReadModel, type PartitionSpan, type ReadModel } from './read-model.ts'
 
 const PARTITIONS = 3
@@ -28,63 +27,32 @@ const claimOf = ({ records }: LogBatch) => records[0]?.claim
 
 const list = (readModel: ReadModel, spans: readonly PartitionSpan[]) => Promise.all(readModel.listEach(spans))
 
-describe('looking up', () => {
-  it('looks up any number of ids in any number of partitions, in the requested order', async () => {
-    const { readModel, apply } = await openReadModel()
-    const batches = allPartitions(PARTITIONS).map((partition) => batchOf(partition, [BigInt(partition)]))
-    for (const partition of allPartitions(PARTITIONS))
-      await apply(partition, BEFORE_LOG, batches[partition] as LogBatch)
-    const claims = batches.map(claimOf)
-    const lookUps = [
-      { partition: 2 as Partition, ids: [2n, 0n] as PlantId[] },
-      { partition: 0 as Partition, ids: [] },
-      { partition: 1 as Partition, ids: [9n, 1n] as PlantId[] },
-    ]
-    expect(await readModel.lookUp(lookUps)).toEqual([
-      { checkpoint: 2, entries: [claims[2], undefined] },
-      { checkpoint: 0, entries: [] },
-      { checkpoint: 1, entries: [undefined, claims[1]] },
-    ])
-    expect(await readModel.lookUp([])).toEqual([])
-  })
-
-  it('returns an EntryError for an unreadable entry, and the other entries', async () => {
-    const { readModel, redis, apply, keyOf } = await openReadModel()
-    const batch = batchOf(0, [ID, 8n])
-    await apply(P, BEFORE_LOG, batch)
-    await redis.hset(await keyOf(P, 'plants'), String(ID), 'no entry')
-    const ids = { partition: P, ids: [ID, 8n, 9n] as PlantId[] }
-    expect(await readModel.lookUp([ids])).toEqual([
-      { checkpoint: 1, entries: [expect.any(EntryError), batch.records[1]?.claim, undefined] },
-    ])
-  })
-
-  it('fails as a whole when one partition cannot be read, unless each is looked up by itself', async () => {
-    const { topic, readModel, redis, apply } = await openReadModel()
-    const batch = batchAt(0)
-    await apply(P, BEFORE_LOG, batch)
-    await redis.lpush(pointerOf(topic, 1 as Partition), 'not a pointer')
-    const lookUps = [
-      { partition: P, ids: [ID] },
-      { partition: 1 as Partition, ids: [ID] },
-    ]
-    await expect(readModel.lookUp(lookUps)).rejects.toThrow(/WRONGTYPE/)
-    const [found, failed] = readModel.lookUpEach(lookUps)
-    await expect(failed).rejects.toThrow(/WRONGTYPE/)
-    await expect(found).resolves.toEqual({ checkpoint: 0, entries: [claimOf(batch)] })
-  })
+it('a look-up of several partitions fails as a whole when one cannot be read, unless each is looked up by itself', async () => {
+  const { topic, readModel, redis, apply } = await openReadModel()
+  const batch = batchAt(0)
+  await apply(P, BEFORE_LOG, batch)
+  await redis.lpush(pointerOf(topic, 1 as Partition), 'not a pointer')
+  const lookUps = [P, 1 as Partition].map((partition) => ({ partition, ids: [ID] }))
+  await expect(readModel.lookUp(lookUps)).rejects.toThrow(/WRONGTYPE/)
+  const [found, failed] = readModel.lookUpEach(lookUps)
+  await expect(failed).rejects.toThrow(/WRONGTYPE/)
+  await expect(found).resolves.toEqual({ checkpoint: 0, entries: [claimOf(batch)] })
 })
 
-it('listing fails on a plant without a readable entry, rather than omit it; other spans do not fail', async () => {
+it('an unreadable entry is an EntryError among the entries of a look-up, and fails its span of a list, as a missing one', async () => {
   const { readModel, redis, apply, keyOf } = await openReadModel()
-  await apply(P, BEFORE_LOG, batchOf(0, [1n, 2n]))
+  const batch = batchOf(0, [8n, ID])
+  await apply(P, BEFORE_LOG, batch)
   const plants = await keyOf(P, 'plants')
   const span = { partition: P, from: 0, count: 2 }
-  await redis.hset(plants, '2', 'no entry')
+  await redis.hset(plants, String(ID), 'no entry')
+  expect(await readModel.lookUp([{ partition: P, ids: [ID, 8n, 9n] as PlantId[] }])).toEqual([
+    { checkpoint: 1, entries: [expect.any(EntryError), claimOf(batch), undefined] },
+  ])
   await expect(list(readModel, [span])).rejects.toThrow(EntryError)
-  await redis.hdel(plants, '2')
+  await redis.hdel(plants, String(ID))
   const [failed, other] = readModel.listEach([span, { ...span, count: 1 }])
-  await expect(failed).rejects.toThrow(EntryError)
+  await expect(failed).rejects.toThrow(new EntryError(`the read model lists plant ${ID} but has no entry for it`))
   expect((await other)?.claims).toHaveLength(1)
 })
 
@@ -112,14 +80,10 @@ it('a Redis that forgets its scripts receives them again, also of several calls 
   await redis.script('FLUSH')
   const lookUps = allPartitions(PARTITIONS).map((partition) => ({ partition, ids: [ID] }))
   const found = await readModel.lookUp(lookUps)
-  expect(found.map(({ checkpoint }) => checkpoint)).toEqual([0, -1, -1])
-  expect(found[0]?.entries).toEqual([first])
+  expect(found.map(({ entries }) => entries)).toEqual([[first], [undefined], [undefined]])
   await redis.script('FLUSH')
-  const listed = await list(
-    readModel,
-    lookUps.map(({ partition }) => ({ partition, from: 0, count: 1 })),
-  )
-  expect(listed.map(({ claims }) => claims)).toEqual([[first], [], []])
+  const spans = allPartitions(PARTITIONS).map((partition) => ({ partition, from: 0, count: 1 }))
+  expect((await list(readModel, spans)).map(({ claims }) => claims)).toEqual([[first], [], []])
   await redis.script('FLUSH')
   await apply(P, at, batchAt(1))
   await redis.script('FLUSH')
@@ -130,8 +94,8 @@ it('the Redis server is rejected when it may evict; the message names the settin
   const { url } = await startOwnRedis()
   const { readModel, redis } = await openReadModel({ redisUrl: url })
   await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
-  await expect(readModel.checkServer()).rejects.toThrow(PreconditionError)
-  await expect(readModel.checkServer()).rejects.toThrow(/set maxmemory-policy to noeviction \(it is allkeys-lru\)/)
+  const message = expect.stringMatching(/set maxmemory-policy to noeviction \(it is allkeys-lru\)/)
+  await expect(readModel.checkServer()).rejects.toMatchObject({ name: 'PreconditionError', message })
 })
 
 describe('a Redis that is gone', () => {
@@ -145,10 +109,13 @@ describe('a Redis that is gone', () => {
     // "Stream isn't writeable": it was not even put into a queue.
     const cause = expect.objectContaining({ message: expect.stringMatching(/writeable/) })
     const notQueued = { message: expect.stringMatching(`Redis at ${url}.* is not reachable: check`), cause }
-    await expect(readModel.lookUp([{ partition: P, ids: [ID] }])).rejects.toMatchObject(notQueued)
-    await expect(readModel.meta(P)).rejects.toMatchObject(notQueued)
-    await expect(apply(P, BEFORE_LOG, batchAt(0))).rejects.toMatchObject(notQueued)
-    await expect(readModel.checkServer()).rejects.toMatchObject(notQueued)
+    for (const call of [
+      () => readModel.lookUp([{ partition: P, ids: [ID] }]),
+      () => readModel.meta(P),
+      () => apply(P, BEFORE_LOG, batchAt(0)),
+      () => readModel.checkServer(),
+    ])
+      await expect(call()).rejects.toMatchObject(notQueued)
 
     await startOwnRedis({ port })
     await vi.waitFor(() => expect(readModel.isReady()).toBe(true), WAIT_MS)

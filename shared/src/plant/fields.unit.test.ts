@@ -59,7 +59,14 @@ const declared = declarations.chain((declaration) => {
   const fields = fieldsOf<FieldValues>(declaration)
   return fc.tuple(fc.constant(fields), fc.array(contents(fields.fields), { minLength: 2, maxLength: 2 }))
 })
-const NO_BYTE_AND_ANY = [Buffer.of(), ...Array.from({ length: 256 }, (_, byte) => Buffer.of(byte))]
+/** Removes up to two bytes somewhere, or inserts some, or both. Most of a payload are these characters. */
+const someBytes = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('"\\{}:,0f-n'))).map((byte) => Buffer.of(byte))
+const mutations = fc
+  .tuple(fc.nat(), fc.nat(2), fc.option(someBytes, { nil: Buffer.of() }))
+  .map(([place, removed, inserted]) => (bytes: Buffer) => {
+    const at = place % (bytes.length + 1)
+    return Buffer.concat([bytes.subarray(0, at), inserted, bytes.subarray(at + removed)])
+  })
 
 describe('any declared fields', () => {
   it('have a payload, which reads as it was written, byte by byte if it is plain ASCII', () => {
@@ -77,21 +84,18 @@ describe('any declared fields', () => {
     )
   })
 
-  it.each<Later>([
-    { name: 'Fern', tag: '', height: -7n },
-    { name: '07', origin: 'x', state: 'seed' },
-  ])('are read byte by byte as by the JSON parser, with one byte more, less or other: %o', (plant) => {
-    const { write, read, readCanonical } = payloadOf(fieldsOf<Later>(LATER))
-    const payload = write(ID, plant)
-    for (let at = 0; at <= payload.length; at++)
-      for (const byte of NO_BYTE_AND_ANY)
-        for (const rest of [payload.subarray(at), payload.subarray(at + 1)]) {
-          const changed = Buffer.concat([payload.subarray(0, at), byte, rest])
-          // A payload that begins with a space means the same, and is never canonical.
-          const forParser = Buffer.concat([Buffer.from(' '), changed])
-          expect(readCanonical(forParser, KEY)).toBeUndefined()
-          expect(read(changed, ID, KEY)).toEqual(read(forParser, ID, KEY))
-        }
+  it('are read byte by byte as by the JSON parser, with bytes removed, inserted or changed', () => {
+    fc.assert(
+      fc.property(declared, mutations, ([fields, [plant = {}]], mutate) => {
+        const { write, read, readCanonical } = payloadOf(fields)
+        const changed = mutate(write(ID, plant))
+        // A payload that begins with a space means the same, and is never canonical.
+        const forParser = Buffer.concat([Buffer.from(' '), changed])
+        expect(readCanonical(forParser, KEY)).toBeUndefined()
+        expect(read(changed, ID, KEY)).toEqual(read(forParser, ID, KEY))
+      }),
+      { numRuns: 5_000 },
+    )
   })
 
   it('have an entry of at most the reserved bytes, which decodes to the encoded claim', () => {
@@ -123,57 +127,41 @@ describe('any declared fields', () => {
   })
 })
 
-describe('a release that knows fewer fields', () => {
+it('a release that knows fewer fields ignores the others in a payload, writes the same without them, and reads no entry with one', () => {
   const [newer, older] = [fieldsOf<Later>(LATER), NAME_AND_TAG]
-
-  it('ignores the others in a payload, and has the same payloads, entries and event ids for plants without them', () => {
-    for (const plant of [{ name: 'n' }, { name: 'n', tag: '' }] satisfies Pick<Plant, 'name' | 'tag'>[]) {
-      const written = payloadOf(newer).write(ID, { ...plant, origin: 'Peru', height: -1n, state: 'seed' })
-      expect(payloadOf(older).read(written, ID, KEY)).toEqual(plant)
-      expect(payloadOf(older).write(ID, plant)).toEqual(payloadOf(newer).write(ID, plant))
-      expect(entriesOf(older).encodeEntry(claimOf(plant))).toEqual(entriesOf(newer).encodeEntry(claimOf(plant)))
-      const [oldId, newId] = [keyedEventIdWith(older), keyedEventIdWith(newer)]
-      expect(newId('ann', 'k', { id: ID, ...plant })).toBe(oldId('ann', 'k', { id: ID, ...plant }))
-    }
-  })
-
-  it('cannot read an entry with one of them, which would change the plant', () => {
-    for (const more of [{ origin: '' }, { height: 0n }, { state: 'seed' }] satisfies Partial<Later>[]) {
-      const entry = entriesOf(newer).encodeEntry(claimOf({ name: 'n', ...more }))
-      expect(() => entriesOf(older).decodeEntry(ID, entry)).toThrow(EntryError)
-    }
-  })
+  for (const plant of [{ name: 'n' }, { name: 'n', tag: '' }] satisfies Pick<Plant, 'name' | 'tag'>[]) {
+    const written = payloadOf(newer).write(ID, { ...plant, origin: 'Peru', height: -1n, state: 'seed' })
+    expect(payloadOf(older).read(written, ID, KEY)).toEqual(plant)
+    expect(payloadOf(older).write(ID, plant)).toEqual(payloadOf(newer).write(ID, plant))
+    expect(entriesOf(older).encodeEntry(claimOf(plant))).toEqual(entriesOf(newer).encodeEntry(claimOf(plant)))
+    const [oldId, newId] = [keyedEventIdWith(older), keyedEventIdWith(newer)]
+    expect(newId('ann', 'k', { id: ID, ...plant })).toBe(oldId('ann', 'k', { id: ID, ...plant }))
+  }
+  for (const more of [{ origin: '' }, { height: 0n }, { state: 'seed' }] satisfies Partial<Later>[]) {
+    const entry = entriesOf(newer).encodeEntry(claimOf({ name: 'n', ...more }))
+    expect(() => entriesOf(older).decodeEntry(ID, entry)).toThrow(EntryError)
+  }
 })
 
-describe('a later field', () => {
-  const { read } = payloadOf(fieldsOf<Later>(LATER))
-  const readText = (fields: string) => read(Buffer.from(`{"id":"42","name":"n",${fields}}`), ID, KEY)
-
-  it.each([
-    ['"origin":"Peru","height":"-7","state":"seed"', { origin: 'Peru', height: -7n, state: 'seed' }],
-    ['"origin":7,"height":7,"state":null', {}],
-    ['"origin":"Chile","height":"07","state":"wilted"', {}],
-    ['"origin":"\\ud83c","height":"9223372036854775808","state":""', {}],
-  ])('has no other value: %s', (fields, more) => {
-    expect(readText(fields)).toEqual({ name: 'n', ...more })
-  })
-
-  it.each(['"tag":null', '"tag":7', '"tag":"shade"', '"tag":"\\ud83c"'])(
-    '%s of an older one is unreadable',
-    (fields) => {
-      expect(readText(fields)).toBeUndefined()
-    },
-  )
-
-  it('makes a payload unreadable when it is not later: an unknown value of an enumeration, too', () => {
-    const strict = { name: LATER.name, size: int64('optional', '', [0n]), state: enumeration('required', '', ['seed']) }
-    const { read } = payloadOf(fieldsOf<FieldValues>(strict))
-    const of = (fields: string) => read(Buffer.from(`{"id":"42","name":"n",${fields}}`), ID, KEY)
-    expect(of('"size":"7","state":"seed"')).toEqual({ name: 'n', size: 7n, state: 'seed' })
-    for (const fields of ['"size":"7"', '"state":"grown"', '"size":7,"state":"seed"'])
-      expect(of(fields)).toBeUndefined()
-  })
-})
+const STRICT = { name: LATER.name, size: int64('optional', '', [0n]), state: enumeration('required', '', ['seed']) }
+it.each<[string, object | undefined, Declaration]>([
+  ['"origin":"Peru","height":"-7","state":"seed"', { origin: 'Peru', height: -7n, state: 'seed' }, LATER],
+  ['"origin":7,"height":7,"state":null', {}, LATER],
+  ['"origin":"\\ud83c","height":"9223372036854775808","state":""', {}, LATER],
+  ['"tag":"shade"', undefined, LATER],
+  ['"tag":null', undefined, LATER],
+  ['"size":"7","state":"seed"', { size: 7n, state: 'seed' }, STRICT],
+  ['"size":"7"', undefined, STRICT],
+  ['"state":"grown"', undefined, STRICT],
+  ['"size":7,"state":"seed"', undefined, STRICT],
+])(
+  'another value of a later field is ignored, and of any other makes the payload unreadable: %s',
+  (fields, more, of) => {
+    const payload = Buffer.from(`{"id":"42","name":"n",${fields}}`)
+    const plant = payloadOf(fieldsOf<FieldValues>(of)).read(payload, ID, KEY)
+    expect(plant).toEqual(more && { name: 'n', ...more })
+  },
+)
 
 // Entries outlive releases: these bytes must always read so.
 describe('an entry', () => {
@@ -194,67 +182,58 @@ describe('an entry', () => {
     ],
   ]
 
-  it.each(FORMS_0_TO_2)('of forms 0 to 2 has fixed bytes: %s', (hex, plant) => {
-    expect(ofPlant.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
-    expect(ofPlant.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
-  })
-
-  it.each(FORM_3)('of form 3 has fixed bytes: %s', (hex, plant) => {
-    expect(ofLater.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
-    expect(ofLater.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
-  })
-
-  it.each([...FORMS_0_TO_2, ...FORM_3])(
-    'is the only one of its plant: %s with any byte in any place, and cut anywhere, is none or that of another plant',
-    (hex) => {
-      const entry = Buffer.from(hex, 'hex')
-      const outcomes = { read: 0, refused: 0 }
-      /** The form, and what follows the event id and the offset. */
-      const places = [0, ...Array.from({ length: entry.length - HEAD_END + 1 }, (_, n) => HEAD_END + n)]
-      for (const at of places)
-        for (let byte = 0; byte < 256; byte++)
-          for (const rest of [entry.subarray(at), entry.subarray(at + 1)]) {
-            const changed = Buffer.concat([entry.subarray(0, at), Buffer.of(byte), rest])
-            for (let end = at; end <= changed.length; end++) outcomes[decoded(changed.subarray(0, end))]++
-          }
-      expect(Math.min(outcomes.read, outcomes.refused)).toBeGreaterThan(1)
-    },
-  )
-
-  function decoded(bytes: Buffer): 'read' | 'refused' {
-    let claim: ReturnType<typeof ofLater.decodeEntry>
-    try {
-      claim = ofLater.decodeEntry(ID, bytes)
-    } catch (error) {
-      if (!(error instanceof EntryError)) throw error
-      return 'refused'
+  it('has fixed bytes in each form', () => {
+    for (const [hex, plant] of FORMS_0_TO_2) {
+      expect(ofPlant.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
+      expect(ofPlant.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
     }
-    expect(ofLater.encodeEntry(claim).equals(bytes), bytes.toString('hex')).toBe(true)
-    expect(claim.plant === undefined || Value.Check(Schema, claim.plant)).toBe(true)
-    return 'read'
-  }
+    for (const [hex, plant] of FORM_3) {
+      expect(ofLater.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
+      expect(ofLater.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
+    }
+  })
+
+  it('is the only one of its plant: changed or cut in any place, it is none or that of another plant', () => {
+    const outcomes = { read: 0, refused: 0 }
+    fc.assert(
+      fc.property(declared, mutations, fc.nat(3), ([fields, [plant = {}]], mutate, cut) => {
+        const { encodeEntry, decodeEntry } = entriesOf(fields)
+        const entry = encodeEntry(claimOf(plant))
+        // Any bytes are an event id and an offset.
+        const rest = mutate(Buffer.concat([entry.subarray(0, 1), entry.subarray(HEAD_END)]))
+        const changed = Buffer.concat([rest.subarray(0, 1), entry.subarray(1, HEAD_END), rest.subarray(1)])
+        const bytes = changed.subarray(0, changed.length - cut)
+        try {
+          expect(encodeEntry(decodeEntry(ID, bytes))).toEqual(bytes)
+          outcomes.read++
+        } catch (error) {
+          if (!(error instanceof EntryError)) throw error
+          outcomes.refused++
+        }
+      }),
+      { numRuns: 5_000 },
+    )
+    expect(Math.min(outcomes.read, outcomes.refused)).toBeGreaterThan(100)
+  })
 })
 
-describe('the schemas', () => {
-  it('have the types of the declaration', () => {
-    type Settable = Static<typeof Accepted>
-    expectTypeOf<Settable>().toEqualTypeOf<{ name: string; tag?: string; origin?: string; height?: bigint }>()
-    expectTypeOf<Later['state']>().toEqualTypeOf<'seed' | 'grown' | undefined>()
-  })
-
-  it('accept an int64 as a bigint and a listed text, but none of an announced field', () => {
-    const Both = Type.Object(propertiesOf({ size: LATER.height, state: enumeration('required', '', ['a', 'b']) }))
-    expect(Value.Check(Both, { size: 2n ** 63n - 1n, state: 'b' })).toBe(true)
-    for (const size of [2n ** 63n, 1, '1', null]) expect(Value.Check(Both, { size, state: 'a' })).toBe(false)
-    for (const state of ['c', '', 1, null, undefined]) expect(Value.Check(Both, { state })).toBe(false)
-    expect(Object.keys(Accepted.properties)).toEqual(['name', 'tag', 'origin', 'height'])
-    const settable = fieldsOf<FieldValues>(acceptedFields(LATER))
-    expect(settable.copyOf({ name: 'n', height: 1n, state: 'seed' })).toEqual({ name: 'n', height: 1n })
-  })
-
-  it('have the type of an integer in responses, where the serializer needs it', () => {
-    expect(propertiesOf(LATER, { type: 'integer' }).height).toMatchObject({ type: 'integer', format: 'int64' })
-  })
+it('the schemas have the types of the declaration, and accept values of these, but none of an announced field', () => {
+  expectTypeOf<Static<typeof Accepted>>().toEqualTypeOf<{
+    name: string
+    tag?: string
+    origin?: string
+    height?: bigint
+  }>()
+  expectTypeOf<Later['state']>().toEqualTypeOf<'seed' | 'grown' | undefined>()
+  const Both = Type.Object(propertiesOf({ size: LATER.height, state: enumeration('required', '', ['a', 'b']) }))
+  expect(Value.Check(Both, { size: 2n ** 63n - 1n, state: 'b' })).toBe(true)
+  for (const size of [2n ** 63n, 1, '1', null]) expect(Value.Check(Both, { size, state: 'a' })).toBe(false)
+  for (const state of ['c', '', 1, null, undefined]) expect(Value.Check(Both, { state })).toBe(false)
+  expect(Object.keys(Accepted.properties)).toEqual(['name', 'tag', 'origin', 'height'])
+  const settable = fieldsOf<FieldValues>(acceptedFields(LATER))
+  expect(settable.copyOf({ name: 'n', height: 1n, state: 'seed' })).toEqual({ name: 'n', height: 1n })
+  // Where the serializer of responses needs it.
+  expect(propertiesOf(LATER, { type: 'integer' }).height).toMatchObject({ type: 'integer', format: 'int64' })
 })
 
 it.each<[string, Declaration]>([

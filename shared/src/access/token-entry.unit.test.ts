@@ -46,47 +46,37 @@ describe('entries of tokens', () => {
     )
   })
 
-  it('have all scopes when they name no scope', () => {
-    expect(parse(entry('ann', 'a'))).toEqual([
-      { label: 'ann', digest: digestOf('a'), scopes: ['plants:write', 'plants:read'] },
-    ])
-    expect(parse(`${entry('ann', 'a')} expires=2027-01-31T00:00:00Z`)).toMatchObject([
-      { scopes: ['plants:write', 'plants:read'], expiresAtMs: Date.UTC(2027, 0, 31) },
+  it('have all scopes when they name none, and may share a label, as the tokens of a rotation', () => {
+    const scopes = ['plants:write', 'plants:read']
+    expect(parse(`${entry('ann', 'old')},${entry('ann', 'new')} expires=2027-01-31T00:00:00Z`)).toEqual([
+      { label: 'ann', digest: digestOf('old'), scopes },
+      { label: 'ann', digest: digestOf('new'), scopes, expiresAtMs: Date.UTC(2027, 0, 31) },
     ])
   })
 
-  it('may share a label: the old and the new token of a rotation', () => {
-    expect(parse(`${entry('ann', 'old')},${entry('ann', 'new')}`).map(({ label }) => label)).toEqual(['ann', 'ann'])
-  })
-
+  const ANN = entry('ann', 'a')
   it.each([
     ['nothing', '', 1],
-    ['an empty entry', `${entry('ann', 'a')},`, 2],
+    ['an empty entry', `${ANN},`, 2],
     ['no label', `:${digest('a')}`, 1],
-    ['no digest', 'ann:', 1],
     ['a label alone', 'ann', 1],
     ['a token in place of its digest', 'ann:a-secret-token', 1],
-    ['a digest that is too short', `ann:${digest('a').slice(1)}`, 1],
-    ['a digest that is too long', `ann:${digest('a')}0`, 1],
+    ['a digest that is too short', ANN.slice(0, -1), 1],
+    ['a digest that is too long', `${ANN}0`, 1],
     ['a digest in upper case', `ann:${digest('a').toUpperCase()}`, 1],
     ['a label in upper case', entry('Ann', 'a'), 1],
-    ['a label with a space', entry('a nn', 'a'), 1],
     ['a label that is too long', entry('a'.repeat(65), 'a'), 1],
-    ['the wrong separator', `${entry('ann', 'a')};${entry('bob', 'b')}`, 1],
-    ['an unknown scope', `${entry('ann', 'a')} plants:delete`, 1],
-    ['a token as an attribute', `${entry('ann', 'a')} a-secret-token`, 1],
-    ['a scope in upper case', `${entry('ann', 'a')} Plants:Write`, 1],
-    ['a scope twice', `${entry('ann', 'a')} plants:read plants:read`, 1],
-    ['two expiries', `${entry('ann', 'a')} expires=2027-01-01T00:00:00Z expires=2028-01-01T00:00:00Z`, 1],
-    ['an invalid expiry', `${entry('ann', 'a')} expires=a-secret-token`, 1],
-    ['an empty expiry', `${entry('ann', 'a')} expires=`, 1],
-    ['a day that does not exist', `${entry('ann', 'a')} expires=2027-02-29T00:00:00Z`, 1],
-    ['an hour that does not exist', `${entry('ann', 'a')} expires=2027-02-28T24:00:00Z`, 1],
-    ['a leap second', `${entry('ann', 'a')} expires=2016-12-31T23:59:60Z`, 1],
-    ['a local time', `${entry('ann', 'a')} expires=2027-01-01T00:00:00+01:00`, 1],
-    ['a year of six digits', `${entry('ann', 'a')} expires=+012027-01-31T00:00Z`, 1],
-    ['a date alone', `${entry('ann', 'a')} expires=2027-01-01`, 1],
-    ['one token for two', `${entry('ann', 'a')},${entry('bob', 'b')},${entry('eve', 'a')}`, 3],
+    ['the wrong separator', `${ANN};${entry('bob', 'b')}`, 1],
+    ['an unknown scope', `${ANN} plants:delete`, 1],
+    ['a token as an attribute', `${ANN} a-secret-token`, 1],
+    ['a scope twice', `${ANN} plants:read plants:read`, 1],
+    ['two expiries', `${ANN} expires=2027-01-01T00:00:00Z expires=2028-01-01T00:00:00Z`, 1],
+    ['an invalid expiry', `${ANN} expires=a-secret-token`, 1],
+    ['a day that does not exist', `${ANN} expires=2027-02-29T00:00:00Z`, 1],
+    ['an hour that does not exist', `${ANN} expires=2027-02-28T24:00:00Z`, 1],
+    ['a local time', `${ANN} expires=2027-01-01T00:00:00+01:00`, 1],
+    ['a year of six digits', `${ANN} expires=+012027-01-31T00:00Z`, 1],
+    ['one token for two', `${ANN},${entry('bob', 'b')},${entry('eve', 'a')}`, 3],
     ['more than the limit', Array.from({ length: 1_001 }, (_, n) => entry('ann', `${n}`)).join('\n'), 1_001],
   ])('are rejected with %s, and the message does not repeat them', (_fault, text, number) => {
     expect(() => parse(text)).toThrow(PreconditionError)

@@ -4,29 +4,21 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
-const MODULE = new URL('exit.ts', import.meta.url).href
-
-/** The exit code and the output of a process that ends itself with 78 after this statement. */
-async function exitAfter(statement: string) {
-  const script = `
+it.each(['', 'void open(fifo)'])(
+  'a process ends with its code, here after "%s": a FIFO does not respond',
+  async (task) => {
+    const fifo = join(temporaryFolder(), 'fifo')
+    execFileSync('mkfifo', [fifo])
+    const script = `
     import { open } from 'node:fs/promises'
-    import { exitNow } from ${JSON.stringify(MODULE)}
-    ${statement}
+    import { exitNow } from '${new URL('exit.ts', import.meta.url).href}'
+    const fifo = '${fifo}'
+    ${task}
     setImmediate(() => exitNow(78))`
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script])
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += bytes))
-  const [code] = await once(child, 'close')
-  return { code, output }
-}
-
-it('a process ends with its code', async () => {
-  expect(await exitAfter('')).toEqual({ code: 78, output: '' })
-})
-
-it('a process ends with its code although a file does not respond', async () => {
-  const fifo = join(temporaryFolder(), 'fifo')
-  execFileSync('mkfifo', [fifo])
-  expect(await exitAfter(`void open(${JSON.stringify(fifo)})`)).toEqual({ code: 78, output: '' })
-})
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script])
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += bytes))
+    expect([...(await once(child, 'close')), output]).toEqual([78, null, ''])
+  },
+)

@@ -2,11 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs as batchedLogs } from '../../../tests/support/generated-logs.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
-import type { Row } from '../plant/plant-stored.ts'
 import type { Offset } from '../plant/position.ts'
-import { BEFORE_LOG, checkpointAt } from './checkpoint.ts'
+import { checkpointAt } from './checkpoint.ts'
 import { emptyPartition, fold } from './first-wins.ts'
-import { claimsOf, type LogSpan, laterRow, rowsOf, unwritten, writtenUpTo } from './plants-table.ts'
+import { claimsOf, type LogSpan, rowsOf } from './plants-table.ts'
 
 const logs = batchedLogs.map((batches) => batches.flatMap(({ records }) => records))
 /** Behind the end of most logs. */
@@ -52,30 +51,4 @@ describe('the rows of some claims', () => {
       }),
     )
   })
-})
-
-it('what a span adds to a table is each record after what is written, once; nothing is known of records between the two', () => {
-  fc.assert(
-    fc.property(logs, offsets, offsets, fc.nat(10), (log, written, from, length) => {
-      const [start, span] = [checkpointAt(written as Offset, []), spanOf(log, from, from + length)]
-      const added = unwritten(start, span)
-      const records = log.filter(({ offset }) => offset > written && offset <= from + length)
-      expect(added).toEqual(from > written ? undefined : { from: start, records, next: span.next })
-    }),
-  )
-})
-
-it('a writer goes on after the latest creation, in whatever order the rows are', () => {
-  const rows = logs
-    .map((log) =>
-      [...foldUpTo(log, Infinity).plants.values()].filter((claim): claim is Row => claim.plant !== undefined),
-    )
-    .chain((created) => fc.shuffledSubarray([...created, ...created]))
-  fc.assert(
-    fc.property(rows, (drawn) => {
-      const latest = drawn.toSorted((a, b) => b.offset - a.offset)[0]
-      const expected = latest === undefined ? BEFORE_LOG : { offset: latest.offset, eventId: latest.eventId }
-      expect(writtenUpTo(drawn.reduce(laterRow, undefined as Row | undefined))).toEqual(expected)
-    }),
-  )
 })

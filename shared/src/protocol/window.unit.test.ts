@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
@@ -67,15 +67,5 @@ describe('a window', () => {
         }
       }),
     )
-  })
-
-  it('finds the claims after an offset without a scan of those before', () => {
-    const count = 100_000
-    const window = createWindow(0 as Offset, count * CLAIM_BYTES)
-    for (let n = 0; n < count; n++) window.pass({ offset: n as Offset, claim: claimAt(n, n) })
-    const reads = vi.spyOn(Buffer.prototype, 'readUIntBE')
-    onTestFinished(() => reads.mockRestore())
-    expect(window.claimsAfter((count - 3) as Offset, 100).map(({ id }) => id)).toEqual([99_998n, 99_999n])
-    expect(reads.mock.calls.length).toBeLessThan(100)
   })
 })

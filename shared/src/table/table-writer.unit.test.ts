@@ -26,6 +26,9 @@ const recordAt = (offset: number): LogRecord & { claim: Claim } => {
 const checkpointAt = (offset: number): Checkpoint => (offset < 0 ? BEFORE_LOG : recordAt(offset).claim)
 const recordsOf = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => recordAt(from + n))
 
+type Channel = Parameters<TableStores['appendEach']>[1]
+type OnRecords = Parameters<TableStores['readLog']>[1]
+
 type Inputs = {
   /** Called before the latest row of a partition of the table is read, which fails if this throws. */
   beforeLatestRows?: (partition: Partition) => unknown
@@ -35,65 +38,53 @@ type Inputs = {
   beforeAppend?: (partition: Partition, channel: Channel) => unknown
   latestRows?: TableStores['latestRows']
   readLog?: TableStores['readLog']
+  limits?: NonNullable<Parameters<typeof createTableWriter>[0]['limits']>
 }
 
 /** A writer of an empty table; the test is the log, the read model and the clock. */
-function openWriter({
-  beforeLatestRows = () => {},
-  beforeLookUp = () => {},
-  beforeAppend = () => {},
-  latestRows = async (partitions) => {
-    await Promise.all(partitions.map(beforeLatestRows))
-    return new Map(partitions.map((partition) => [partition, undefined]))
-  },
-  readLog = readAll,
-  ...options
-}: Inputs & { limits?: Limits } = {}) {
+function openWriter({ beforeLatestRows, beforeLookUp, beforeAppend, ...inputs }: Inputs = {}) {
   const clock = createClock()
   /** The offsets of the rows of each partition. */
   const rows: [number[], number[]] = [[], []]
   const reached = [-1, -1]
   const writer = createTableWriter({
-    ...options,
-    source: '/plants',
-    log: quietLog,
+    ...{ source: '/plants', log: quietLog, readLog: readAll },
     time: clock.timeOf({ name: 'projector', alive: true, redis: { partitions: [] } as never }),
     readModel: {
       lookUpEach: (requests) =>
         requests.map(async ({ partition, ids }) => {
-          const found = await beforeLookUp(partition)
+          const found = await beforeLookUp?.(partition)
           const entries = ids.map((id) => (found instanceof EntryError ? found : recordAt(Number(id)).claim))
           return { checkpoint: reached[partition] as Offset, entries }
         }),
     },
-    latestRows,
+    async latestRows(partitions) {
+      await Promise.all(partitions.map((partition) => beforeLatestRows?.(partition)))
+      return new Map(partitions.map((partition) => [partition, undefined]))
+    },
     // Each partition has another leader.
     leaderOf: Number,
-    appendEach: async (records, channel) => {
-      const failures = new Map<Partition, Error>()
-      for (const [partition, some] of Map.groupBy(records, (record) => record.partition)) {
-        try {
-          await beforeAppend(partition, channel)
-          rows[partition]?.push(...some.map(({ key }) => Number(String(key))))
-        } catch (error) {
-          failures.set(partition, error as Error)
-        }
+    async appendEach(records, channel) {
+      const append = async ([partition, some]: [Partition, typeof records]) => {
+        await beforeAppend?.(partition, channel)
+        rows[partition]?.push(...some.map(({ key }) => Number(String(key))))
       }
+      const failures = new Map<Partition, Error>()
+      for (const each of Map.groupBy(records, ({ partition }) => partition))
+        await append(each).catch((error) => failures.set(each[0], error))
       return failures
     },
-    readLog,
+    ...inputs,
   })
-  async function pass(ms = SOON_MS): Promise<void> {
-    for (let passed = 0; passed < ms; passed += STEP_MS) {
-      await flushPromises()
-      clock.advance(STEP_MS)
-    }
-    await flushPromises()
-  }
   return {
-    writer,
-    rows,
-    pass,
+    ...{ writer, rows },
+    async pass(ms = SOON_MS): Promise<void> {
+      for (let passed = 0; passed < ms; passed += STEP_MS) {
+        await flushPromises()
+        clock.advance(STEP_MS)
+      }
+      await flushPromises()
+    },
     /** Assigns both partitions, which the read model has up to these offsets. */
     follow(...offsets: [number, number]): void {
       for (const [partition, offset] of offsets.entries()) reached[partition] = offset
@@ -108,9 +99,6 @@ function openWriter({
     },
   }
 }
-type Channel = Parameters<TableStores['appendEach']>[1]
-type Limits = NonNullable<Parameters<typeof createTableWriter>[0]['limits']>
-type OnRecords = Parameters<TableStores['readLog']>[1]
 
 const readAll: TableStores['readLog'] = async (ranges, onRecords) => {
   for (const [partition, { from, end }] of ranges)
@@ -208,17 +196,15 @@ it('a partition that is assigned anew while it is caught up gets no row before t
       return never()
     },
   })
-  const deliver = (onRecords: OnRecords | undefined, from: number, end: number) =>
-    onRecords?.(P1, recordsOf(from, end), checkpointAt(end - 1))
   follow(-1, 9)
   await pass()
   writer.follow(new Map())
   follow(-1, 9)
   await pass()
   const [former, latter] = readings
-  await deliver(former, 5, 8)
+  await former?.(P1, recordsOf(5, 8), checkpointAt(7))
   expect(rows).toEqual([[], []])
-  await deliver(latter, 0, 10)
+  await latter?.(P1, recordsOf(0, 10), checkpointAt(9))
   expect(rows).toEqual([[], offsets(10)])
 })
 

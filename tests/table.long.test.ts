@@ -3,16 +3,12 @@ import { TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
-import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore } from './support/plant-store.ts'
 import { expectTableVerified, followTable, rowsOf, WITH_TABLE } from './support/plants-table.ts'
 import { quietLog } from './support/quiet-log.ts'
 import { replayed } from './support/raw-records.ts'
-import { appendTo, COMPACTED_AT_ONCE, createTableTopic, createTestTopic, setTopicConfig } from './support/topic.ts'
+import { appendTo, COMPACTED_AT_ONCE, createTableTopic, setTopicConfig } from './support/topic.ts'
 import { readTruth } from './support/truth.ts'
-
-/** Several attempts of a request, and the longest pause of a reader. */
-const HANG = { timeout: 60_000 }
 
 it('a table that Kafka has compacted has each plant, and tells where it ends', async () => {
   const store = await createPlantStore()
@@ -47,16 +43,4 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
   await copy.ready
   expect(copy.size).toBe(600)
   await expectTableVerified(store)
-})
-
-it('a copy of the table names a Kafka that hangs', async () => {
-  const kafka = await startOwnKafka()
-  const { topic: table } = await createTableTopic(await createTestTopic(kafka.brokers, 1))
-  const copy = await plantTable({ brokers: kafka.brokers.split(','), table, log: quietLog })
-  onTestFinished(copy.close)
-  await copy.ready
-  await kafka.pause()
-  await vi.waitFor(() => expect(copy.problems()).toContainEqual(expect.stringMatching(/^checking the table: /)), HANG)
-  await kafka.resume()
-  await vi.waitFor(() => expect(copy.problems()).toEqual([]), HANG)
 })

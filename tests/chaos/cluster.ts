@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { type Exit, livingProcesses, onEachStart } from '../../local/processes/process.ts'
-import { sideBySide } from '../../local/processes/side-by-side.ts'
+import { livingProcesses, onEachStart } from '../../local/processes/process.ts'
 import { ensureKafka, ensureRedis } from '../../local/stores/jars.ts'
 import { type RunningServer, startSentinels } from '../../local/stores/redis-sentinels.ts'
 import { untilBrokersAreKnown } from '../support/known-brokers.ts'
@@ -13,15 +12,13 @@ import { quietLog } from '../support/quiet-log.ts'
 import { startClusterNodes } from '../support/redis-cluster-nodes.ts'
 import { tableTopicOf } from '../support/topic.ts'
 import { startKafka } from './kafka.ts'
-import { createMember, type Member } from './member.ts'
-import type { RunOptions } from './run-options.ts'
-import { APIS, CONSUMERS, createApis, createConsumers, createProjectors, PROJECTORS } from './services.ts'
+import { createMember, type Member, type MemberOptions } from './member.ts'
+import { APIS, CONSUMERS, createApis, createConsumers, createProjectors, PROJECTORS, type Variant } from './services.ts'
 import { type Link, startToxiproxy, type Toxiproxy } from './toxiproxy.ts'
 
 export const TOPIC = { topic: 'plants', partitions: 12 }
 /** Longer than the pauses that should pass for a slow network, shorter than the pauses that should not. */
 const DOWN_AFTER_MS = 2_000
-const START_TIMEOUT_MS = 180_000
 const TOPIC_PATIENCE = { everyMs: 200, giveUpAfterMs: 60_000 }
 /** The exit code of a service that needs a person; it is not started again. */
 const HALTED = 78
@@ -29,26 +26,19 @@ const RESTART_AFTER_MS = 1_000
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>
 
-type Variant = Pick<RunOptions, 'redis' | 'bug' | 'former'>
-/** `dir` belongs to this cluster alone: data, and logs. */
-type ClusterOptions = Variant & {
-  dir: string
-  /** Called when a process ends by itself; it is started again, as an orchestrator would. */
-  onEnd(member: Member, exit: Exit): void
-}
-
-type Places = {
-  dataDir: string
-  logDir: string
-  onUnexpectedEnd(member: Member, exit: Exit): void
-}
+type Places = Pick<MemberOptions, 'onUnexpectedEnd'> & { dataDir: string; logDir: string }
 
 /**
  * The cluster that production has, as processes of this machine: three brokers, a Redis with two replicas and three
  * sentinels or a Redis Cluster, two apis, two projectors, and a consumer of each kind of first claims. Every connection
- * passes toxiproxy. Services and consumers are not started yet.
+ * passes toxiproxy. Services and consumers are not started yet. `dir` belongs to this cluster alone. `onEnd` is called
+ * when a process ends by itself; it is started again, as an orchestrator would.
  */
-export async function startCluster({ dir, onEnd, ...options }: ClusterOptions) {
+export async function startCluster({
+  dir,
+  onEnd,
+  ...variant
+}: Variant & { dir: string; onEnd: MemberOptions['onUnexpectedEnd'] }) {
   let isEnding = false
   const places: Places = {
     logDir: join(dir, 'logs'),
@@ -71,7 +61,7 @@ export async function startCluster({ dir, onEnd, ...options }: ClusterOptions) {
     await Promise.all(livingProcesses().map((running) => running.stop({ graceMs: 0 })))
   }
   try {
-    return { ...(await startMembers(places, options)), end }
+    return { ...(await startMembers(places, variant)), end }
   } catch (error) {
     await end()
     throw error
@@ -80,14 +70,21 @@ export async function startCluster({ dir, onEnd, ...options }: ClusterOptions) {
 
 async function startMembers(places: Places, { redis: redisKind, bug, former }: Variant) {
   const toxiproxy = await startToxiproxy(places.logDir)
-  const { kafka, redis } = await startStores(toxiproxy, redisKind, places)
+  const [program, redisServer] = [await ensureKafka(), await ensureRedis()]
+  const [kafka, redis] = await Promise.all([
+    startKafka({
+      ...{ ...places, dir: join(places.dataDir, 'kafka'), ...program, toxiproxy },
+      clients: [...APIS, ...PROJECTORS, CONSUMERS],
+    }),
+    startRedis(toxiproxy, { redisKind, redisServer }, places),
+  ])
   const admin = createKafka(kafka.brokers.split(','), 'chaos', quietLog)
   await untilBrokersAreKnown(kafka.brokers)
   const table = { ...TOPIC, topic: tableTopicOf(TOPIC) }
-  for (const create of [() => createTopic(admin, TOPIC), () => createTopic(admin, table, TABLE)])
-    await retry(create, TOPIC_PATIENCE)
-  for (const check of [() => checkTopic(admin, TOPIC), () => checkTopic(admin, table, TABLE)])
-    await retry(check, TOPIC_PATIENCE)
+  for (const prepare of [createTopic, checkTopic]) {
+    await retry<unknown>(() => prepare(admin, TOPIC), TOPIC_PATIENCE)
+    await retry<unknown>(() => prepare(admin, table, TABLE), TOPIC_PATIENCE)
+  }
 
   const settings = {
     ...redis.settings,
@@ -125,20 +122,6 @@ async function startMembers(places: Places, { redis: redisKind, bug, former }: V
     plantctl: (...args: string[]) =>
       startPlantctl(args, { PATH: process.env.PATH, ...settings, KAFKA_BROKERS: kafka.brokers }).ended,
   }
-}
-
-async function startStores(toxiproxy: Toxiproxy, redisKind: Variant['redis'], places: Places) {
-  const [program, redisServer] = [await ensureKafka(), await ensureRedis()]
-  const [kafka, redis] = await sideBySide(
-    AbortSignal.timeout(START_TIMEOUT_MS),
-    () =>
-      startKafka({
-        ...{ ...places, dir: join(places.dataDir, 'kafka'), ...program, toxiproxy },
-        clients: [...APIS, ...PROJECTORS, CONSUMERS],
-      }),
-    () => startRedis(toxiproxy, { redisKind, redisServer }, places),
-  )
-  return { kafka, redis }
 }
 
 /** All others share the link to a server, because its address is what sentinels and nodes know. */

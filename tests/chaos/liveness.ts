@@ -35,8 +35,8 @@ export type Effect = {
 }
 export const UNTIL_RECOVERED = Infinity
 
-/** An experiment. All times are on the clock of the history. */
-export type JudgedExperiment = {
+/** Its times are those of the history. */
+export type Experiment = {
   number: number
   faults: string[]
   /** The effects of each fault. */
@@ -49,35 +49,32 @@ export type JudgedExperiment = {
 }
 
 type Judged = CreateRequest | ReadRequest
-type Tolerance = { forMs: number; gapMs: number }
-type Gap = { from: number; until: number }
 
 /**
  * Compares the gaps between the successful requests of each kind, api and partition with what the faults of each
  * experiment may stop, and returns each longer gap as a sentence, the longest first: one of each partition.
  */
-export function judgeLiveness(experiments: readonly JudgedExperiment[], requests: readonly Request[]): string[] {
-  const shownAt = firstShown(requests)
+export function judgeLiveness(experiments: readonly Experiment[], requests: readonly Request[]): string[] {
+  const judged = requests.filter(isJudged)
+  const shownAt = new Map<number, number>()
+  for (const { id, status, endedAt } of judged)
+    if (status === 200) shownAt.set(id, Math.min(shownAt.get(id) ?? Infinity, endedAt))
   return experiments
-    .flatMap((experiment) => [
-      ...judgeGaps(experiment, requests.filter(isJudged), shownAt),
-      ...judgeRefused(experiment, requests),
-    ])
+    .flatMap((experiment) => {
+      // A plant that Redis has: its create came some time before the fault.
+      const isStored = ({ id }: Judged) => (shownAt.get(id) ?? Infinity) < experiment.startedAt - AT_ONCE_MS
+      const asked = judged.filter((request) => request.kind === 'create' || isStored(request))
+      const found = [...judgeGaps(experiment, asked), ...judgeRefused(experiment, requests)]
+      return found.map((text) => `experiment ${experiment.number}, ${experiment.faults.join(' + ')}: ${text}`)
+    })
     .slice(0, MAX_VIOLATIONS)
 }
 
-function judgeGaps(experiment: JudgedExperiment, requests: readonly Judged[], shownAt: Map<number, number>): string[] {
+function judgeGaps(experiment: Experiment, requests: readonly Judged[]): string[] {
   const { startedAt, healedAt, recoveredAt: endedAt = healedAt } = experiment
-  const asked = requests.filter(
-    (request) =>
-      request.endedAt >= startedAt &&
-      request.startedAt < endedAt &&
-      // A plant that Redis has: its create came some time before the fault.
-      (request.kind === 'create' || (shownAt.get(request.id) ?? Infinity) < startedAt - AT_ONCE_MS),
-  )
-  const groups = Map.groupBy(asked, ({ kind, api, partition }) => `${kind} ${api} ${partition}`)
+  const during = requests.filter((request) => request.endedAt >= startedAt && request.startedAt < endedAt)
   const longest = new Map<string, { ms: number; text: string }>()
-  for (const group of groups.values()) {
+  for (const group of Map.groupBy(during, ({ kind, api, partition }) => `${kind} ${api} ${partition}`).values()) {
     const { kind, api, partition } = group[0] as Judged
     const { forMs, gapMs } = toleranceOf(experiment, group[0] as Judged)
     const judgedFrom = startedAt + Math.max(0, forMs - AT_ONCE_MS)
@@ -86,21 +83,20 @@ function judgeGaps(experiment: JudgedExperiment, requests: readonly Judged[], sh
       const what = `${kind} of partition ${partition}`
       if (until - Math.max(from, judgedFrom) <= Math.max(AT_ONCE_MS, gapMs)) continue
       if (until - from <= (longest.get(what)?.ms ?? 0)) continue
-      const times = [from, until].map((at) => seconds(at - startedAt)).join(' to ')
+      const times = [from, until].map((at) => `${((at - startedAt) / 1000).toFixed(1)} s`).join(' to ')
       const text = `no ${what} at ${api} succeeded from ${times} after the start (${Math.round(from)} in the history)`
-      longest.set(what, { ms: until - from, text: `${nameOf(experiment)}: ${text}` })
+      longest.set(what, { ms: until - from, text })
     }
   }
   return [...longest.values()].sort((a, b) => b.ms - a.ms).map(({ text }) => text)
 }
 
 /** While Kafka refuses large records, their creates are not written, and the responses have to say so. */
-function judgeRefused(experiment: JudgedExperiment, requests: readonly Request[]): string[] {
+function judgeRefused(experiment: Experiment, requests: readonly Request[]): string[] {
   const { effects, startedAt, healedAt } = experiment
-  const isRefused = effects.flat().some(({ of }) => of === 'large create')
+  if (!effects.flat().some(({ of }) => of === 'large create')) return []
   const wrong = requests.find(
     (request): request is CreateRequest =>
-      isRefused &&
       request.kind === 'create' &&
       isLarge(request) &&
       // The brokers learn of the limit a moment later.
@@ -111,20 +107,15 @@ function judgeRefused(experiment: JudgedExperiment, requests: readonly Request[]
       toleranceOf(experiment, request).forMs === 0,
   )
   if (wrong === undefined) return []
-  const { partition, error, status, startedAt: at } = wrong
-  const got = `${error ?? status ?? 'no response'} instead of ${NOT_WRITTEN}`
-  return [
-    `${nameOf(experiment)}: a refused create of partition ${partition} got ${got} (${Math.round(at)} in the history)`,
-  ]
+  const got = `${wrong.error ?? wrong.status ?? 'no response'} instead of ${NOT_WRITTEN}`
+  return [`a refused create of partition ${wrong.partition} got ${got} (${Math.round(wrong.startedAt)} in the history)`]
 }
 
 /** No response, or one that says that the service cannot. */
 const isFailure = ({ status }: { status?: number }) => status === undefined || status >= 500
 
-const nameOf = ({ number, faults }: JudgedExperiment) => `experiment ${number}, ${faults.join(' + ')}`
-
 /** What the faults of an experiment may do to requests like this one: the most of each fault, added up. */
-export function toleranceOf({ effects }: JudgedExperiment, { kind, api, partition }: Judged): Tolerance {
+function toleranceOf({ effects }: Experiment, { kind, api, partition }: Judged) {
   const reaching = effects.map((ofFault) =>
     ofFault.filter(({ of = kind, apis = [api] }) => of === kind && apis.includes(api)),
   )
@@ -144,12 +135,12 @@ export function toleranceOf({ effects }: JudgedExperiment, { kind, api, partitio
  * The times from a request to the next success, and between successes while requests are in flight. A client that backs
  * off still asks.
  */
-export function gapsOf(requests: readonly Judged[]): Gap[] {
+function gapsOf(requests: readonly Judged[]): { from: number; until: number }[] {
   const steps = requests.flatMap(({ startedAt, endedAt, status }) => [
     { at: startedAt, requests: 1, isSuccess: false },
     { at: endedAt, requests: -1, isSuccess: status === 200 },
   ])
-  const gaps: Gap[] = []
+  const gaps = []
   let since: number | undefined
   let lastEnd = 0
   let inFlight = 0
@@ -170,17 +161,7 @@ export function gapsOf(requests: readonly Judged[]): Gap[] {
  * Creates and reads that succeeded or failed. *Duplicate* and *absent* are neither: a duplicate needs no append, and a
  * read of an unknown plant may have to wait for the log.
  */
-export const isJudged = (request: Request): request is Judged =>
+const isJudged = (request: Request): request is Judged =>
   request.kind !== 'list' &&
   !(request.kind === 'create' && isLarge(request)) &&
   (request.status === 200 || isFailure(request))
-
-function firstShown(requests: readonly Request[]): Map<number, number> {
-  const shown = requests.filter((request) => isJudged(request) && request.status === 200)
-  // The last entry of an id stays: the first one that was shown.
-  return new Map(
-    shown.sort((a, b) => b.endedAt - a.endedAt).map((request) => [(request as Judged).id, request.endedAt]),
-  )
-}
-
-const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`

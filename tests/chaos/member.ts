@@ -22,67 +22,60 @@ export function createMember({ name, running: first, start, mayEnd, endsBySigter
   let running: RunningProcess | undefined
   let starting: Promise<void> | undefined
   let startedAt = -Infinity
-  let endIsExpected = false
+  let isEnding = false
 
   function follow(started: RunningProcess): void {
-    endIsExpected = false
+    isEnding = false
     running = started
     void started.exited.then((exit) => {
       if (running !== started) return
       running = undefined
-      if (!endIsExpected) onUnexpectedEnd(member, exit)
+      if (!isEnding) onUnexpectedEnd(member, exit)
     })
-  }
-
-  async function startOnce(): Promise<void> {
-    startedAt = performance.now()
-    follow(await start())
   }
 
   function signal(name: NodeJS.Signals): void {
     if (running !== undefined) process.kill(-running.pid, name)
   }
 
-  async function end(how: 'SIGKILL' | 'SIGTERM'): Promise<Exit | undefined> {
-    await starting?.catch(() => undefined)
-    endIsExpected = true
-    const ending = running
-    if (ending === undefined) return undefined
-    if (how === 'SIGTERM') return stopGroup(ending.pid, ending.exited, STOP_GRACE_MS)
-    signal('SIGKILL')
-    return ending.exited
-  }
-
-  async function startUnlessRunning(): Promise<void> {
-    if (running !== undefined) return
-    starting ??= startOnce().finally(() => {
-      starting = undefined
-    })
-    await starting
-  }
-
   const member = {
     name,
     mayEnd,
+    signal,
+    pid: () => running?.pid,
     /** The `performance.now()` before its last start: a higher number is another process. */
     startedAt: () => startedAt,
 
     /** Resolves when it is started as `start` does, at once if it is running. */
-    start: startUnlessRunning,
+    async start(): Promise<void> {
+      if (running !== undefined) return
+      if (starting === undefined) startedAt = performance.now()
+      starting ??= start()
+        .then(follow)
+        .finally(() => {
+          starting = undefined
+        })
+      await starting
+    },
+
     /** Resolves when it has ended. */
-    kill: () => end('SIGKILL'),
-    stop: () => end('SIGTERM'),
+    async end(how: 'SIGKILL' | 'SIGTERM'): Promise<Exit | undefined> {
+      await starting?.catch(() => undefined)
+      isEnding = true
+      const ending = running
+      if (ending === undefined) return undefined
+      if (how === 'SIGTERM') return stopGroup(ending.pid, ending.exited, STOP_GRACE_MS)
+      signal('SIGKILL')
+      return ending.exited
+    },
+
     /** Ends it with this signal, and starts it again. Rejects if it had to end by SIGTERM and was killed. */
     async restart(how: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-      const exit = await end(how)
-      await startUnlessRunning()
+      const exit = await member.end(how)
+      await member.start()
       if (how === 'SIGTERM' && endsBySigterm && exit?.signal === 'SIGKILL')
         throw new Error(`${name} did not end within ${STOP_GRACE_MS / 1000} s after SIGTERM`)
     },
-    pause: () => signal('SIGSTOP'),
-    resume: () => signal('SIGCONT'),
-    signal,
-    pid: () => running?.pid,
   }
   if (first !== undefined) follow(first)
   return member

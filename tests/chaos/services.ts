@@ -6,7 +6,6 @@ import { freePort } from '../../local/processes/port.ts'
 import { startProcess } from '../../local/processes/process.ts'
 import type { ConsumerTask } from '../support/consumer-process.ts'
 import { createMember, type MemberOptions } from './member.ts'
-import type { RunOptions } from './run-options.ts'
 import type { Toxiproxy } from './toxiproxy.ts'
 
 export const TOKEN = 'a-token-for-chaos'
@@ -19,6 +18,15 @@ const CONSUMER_PROGRAM = new URL('../support/consumer-process.ts', import.meta.u
 const INJECT_BUG = new URL('inject-bug.ts', import.meta.url).pathname
 const CLOCK = new URL('clock.ts', import.meta.url).pathname
 
+export type Variant = {
+  /** The means by which Redis fails over. */
+  redis: 'sentinels' | 'cluster'
+  /** The name of an injected bug that api, projector and consumers have. */
+  bug?: string | undefined
+  /** The folder of another release, which the services start with. */
+  former?: string | undefined
+}
+
 type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigterm'> & {
   dataDir: string
   logDir: string
@@ -27,7 +35,7 @@ type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigterm'> &
   /** By the name of the client. */
   brokersOf(client: string): string
   topic: string
-} & Pick<RunOptions, 'bug' | 'former'>
+} & Pick<Variant, 'bug' | 'former'>
 
 export type Api = Awaited<ReturnType<typeof createApis>>[number]
 

@@ -29,7 +29,7 @@ export const every = (members: readonly Member[], act: (member: Member) => unkno
 
 export const killed = (members: readonly Member[]) => ({
   targets: members.map(({ name }) => name),
-  inject: () => every(members, (member) => member.kill()),
+  inject: () => every(members, (member) => member.end('SIGKILL')),
   heal: () => every(members, (member) => member.start()),
 })
 

@@ -69,7 +69,7 @@ function restored(cluster: Cluster): Fault {
     targets: [...programs, ...brokers, ...redisServers, ...links].map(({ name }) => name),
     effects: [{ forMs: UNTIL_RECOVERED }],
     async inject() {
-      await every(programs, (program) => program.stop())
+      await every(programs, (program) => program.end('SIGTERM'))
       await succeed(cluster, 'backup', '--to', backup)
       await withAdmin(admin, (connected) => connected.deleteTopics({ topics: [TOPIC.topic] }))
       const isDeleted = async () => {

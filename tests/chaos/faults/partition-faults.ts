@@ -41,7 +41,7 @@ const unwritable =
       ],
       async inject() {
         await replicate(admin, partition, kept)
-        await ending.stop()
+        await ending.end('SIGTERM')
       },
       async heal() {
         await ending.start()

@@ -44,8 +44,8 @@ export const PROCESS_FAULTS: readonly Draw[] = [
     const { group, member, ...others } = drawMember(scene, random)
     return {
       ...{ kind: `${group}: paused`, ...others },
-      inject: async () => member.pause(),
-      heal: async () => member.resume(),
+      inject: async () => member.signal('SIGSTOP'),
+      heal: async () => member.signal('SIGCONT'),
     }
   },
   (scene, random) => {

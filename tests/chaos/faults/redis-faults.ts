@@ -54,7 +54,7 @@ export const REDIS_FAULTS: readonly Draw[] = [
       await master.call('ACL', 'SETUSER', 'default', '-psync', '-sync')
       await master.call('CLIENT', 'KILL', 'TYPE', 'replica')
       await delay(LAG_MS)
-      await server.kill()
+      await server.end('SIGKILL')
     },
     async ({ redisServers }) => {
       await every(redisServers, (server) => server.start())

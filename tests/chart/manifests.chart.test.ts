@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { root } from '../../local/places.mjs'
 import { installPython } from '../../local/toolchain/python.ts'
-import { RULES } from '../observability/alert-rules.ts'
+import { RULES } from '../observability/prometheus.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { unlessMissing } from '../support/unless-missing.ts'
 import {

@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import { runCommand } from '../../local/processes/command.ts'
 import { freePort } from '../../local/processes/port.ts'
 import { startProcess, untilReady } from '../../local/processes/process.ts'
@@ -8,9 +9,14 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { unlessMissing } from '../support/unless-missing.ts'
 
 const START_TIMEOUT_MS = 30_000
+const STOP_GRACE_MS = 5_000
 /** The interval at which the Prometheus of a test scrapes and evaluates. */
 const EVERY = '500ms'
 
+/** The recording and alert rules for operators. */
+export const RULES = readFileSync(new URL('../../deploy/observability/rules.yml', import.meta.url), 'utf8')
+
+type Data = { result: { value: [number, string] }[] }
 /** The programs of Prometheus. */
 export type Programs = { prometheus: string; promtool: string }
 
@@ -29,13 +35,9 @@ export async function complaintsAbout({ promtool }: Programs, metrics: string): 
   return output.split('\n').filter(Boolean)
 }
 
-/** Starts a Prometheus that scrapes these operations ports by these rules; `dir` belongs to it alone. */
-export async function startPrometheus(
-  { prometheus }: Programs,
-  dir: string,
-  rules: string,
-  opsUrls: readonly string[],
-) {
+/** Starts a Prometheus that scrapes these operations ports by these rules, until the test ends. */
+export async function startPrometheus({ prometheus }: Programs, rules: string, opsUrls: readonly string[]) {
+  const dir = temporaryFolder()
   const targets = opsUrls.map((url) => new URL(url).host)
   const [configFile, rulesFile] = [join(dir, 'prometheus.yml'), join(dir, 'rules.yml')]
   writeFileSync(rulesFile, rules)
@@ -61,27 +63,13 @@ export async function startPrometheus(
     )
   await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
 
-  async function query<T>(path: string): Promise<T> {
-    const response = await fetch(`${url}/api/v1/${path}`)
-    const { data, error } = (await response.json()) as { data: T; error?: string }
-    if (error !== undefined) throw new Error(`Prometheus refuses ${path}: ${error}`)
-    return data
-  }
-  return {
-    running,
+  onTestFinished(() => running.stop({ graceMs: STOP_GRACE_MS }).then(() => undefined))
 
-    /** The names of the alerts that fire now. */
-    async firing(): Promise<string[]> {
-      const { alerts } = await query<{ alerts: { state: string; labels: { alertname: string } }[] }>('alerts')
-      const names = alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname)
-      return [...new Set(names)].sort()
-    },
-
-    /** The values of an expression now. */
-    async values(expression: string): Promise<number[]> {
-      const path = `query?query=${encodeURIComponent(expression)}`
-      const { result } = await query<{ result: { value: [number, string] }[] }>(path)
-      return result.map(({ value: [, value] }) => Number(value))
-    },
+  /** Resolves to the values of an expression now. */
+  return async function valuesOf(expression: string): Promise<number[]> {
+    const response = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(expression)}`)
+    const { data, error } = (await response.json()) as { data: Data; error?: string }
+    if (error !== undefined) throw new Error(`Prometheus refuses ${expression}: ${error}`)
+    return data.result.map(({ value: [, value] }) => Number(value))
   }
 }

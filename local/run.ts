@@ -1,9 +1,9 @@
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { cacheDir, root } from './places.mjs'
+import { killLivingGroups } from './processes/command.ts'
 import { Failure, runProgram } from './processes/failure.mjs'
 import { END_SIGNALS, runForeground } from './processes/foreground.mjs'
-import { killLivingGroups } from './processes/group.ts'
 import { ensureInstalled } from './toolchain/prepare.ts'
 
 // node local/run.mjs [--production | --with FOLDER] COMMAND ARGS…: runs a command of the project. It first installs the

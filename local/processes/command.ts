@@ -1,7 +1,43 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Failure } from './failure.mjs'
-import { stopGroup, trackGroup } from './group.ts'
+
+/** The end of a process: exactly one of the two is set. */
+export type Exit = { code: number | null; signal: NodeJS.Signals | null }
+
+const living = new Set<number>()
+
+/**
+ * Makes a detached child known to killLivingGroups until it ends. Such a child leads a process group: Ctrl-C in a
+ * terminal reaches every process of the foreground group at once, and what is started here is stopped in order.
+ */
+export async function trackGroup(child: ChildProcess, pid: number): Promise<Exit> {
+  living.add(pid)
+  const [code, signal] = await once(child, 'exit')
+  living.delete(pid)
+  return { code, signal }
+}
+
+/** SIGTERM, and after graceMs SIGKILL, to the whole group: some programs are started through a wrapper. */
+export async function stopGroup(pid: number, exited: Promise<Exit>, graceMs: number): Promise<Exit> {
+  if (!living.has(pid)) return exited
+  signalGroup(pid, 'SIGTERM')
+  const timer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs)
+  return exited.finally(() => clearTimeout(timer))
+}
+
+/** The last resort: ends everything started here at once, without waiting. */
+export function killLivingGroups(): void {
+  for (const pid of living) signalGroup(pid, 'SIGKILL')
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // The group is gone already.
+  }
+}
 
 export type CommandOptions = {
   timeoutMs: number
@@ -11,11 +47,11 @@ export type CommandOptions = {
   onStart?: ((pid: number) => void) | undefined
 }
 
-/** Stdout and stderr as they came. `missing`: there is no such program; then code is null. */
-type Ended = { code: number | null; output: string; missing: boolean }
-
-/** Runs a program to its end. Throws a Failure when it took longer than timeoutMs. */
-export async function runCommand(command: string, args: string[], options: CommandOptions): Promise<Ended> {
+/**
+ * Runs a program to its end. Resolves to stdout and stderr as they came; `missing`: there is no such program. Throws a
+ * Failure when it took longer than timeoutMs.
+ */
+export async function runCommand(command: string, args: string[], options: CommandOptions) {
   const { timeoutMs, signal, onStart, ...place } = options
   signal?.throwIfAborted()
   const child = spawn(command, args, { ...place, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -33,10 +69,9 @@ export async function runCommand(command: string, args: string[], options: Comma
       output += text
     })
   const limit = AbortSignal.timeout(timeoutMs)
-  const stop = () => void stopGroup(pid, exited, 1000)
-  for (const each of [limit, signal]) each?.addEventListener('abort', stop)
+  const either = AbortSignal.any([limit, ...(signal ? [signal] : [])])
+  either.addEventListener('abort', () => void stopGroup(pid, exited, 1000))
   const { code } = await exited
-  for (const each of [limit, signal]) each?.removeEventListener('abort', stop)
   signal?.throwIfAborted()
   await closed
   if (limit.aborted)
@@ -51,7 +86,7 @@ const FRAME = /^\s+(at |\.\.\. \d+ (more|common frames))/
 export function endOf(text: string, count = 8): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !FRAME.test(line))
   return lines
-    .slice(-count)
     .map((line) => `  ${line}`)
+    .slice(-count)
     .join('\n')
 }

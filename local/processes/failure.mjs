@@ -21,7 +21,7 @@ const FILE_REMEDIES = new Map([
 export function describe(error) {
   if (error instanceof Failure) return error.message
   const { code = '', message, path, syscall } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
-  if (String(code).startsWith('ERR_PARSE_ARGS')) return message
+  if (String(code).startsWith('ERR_PARSE_ARGS')) return `${message}. --help shows the options.`
   // A write names no path.
   const what = path ?? (syscall === 'write' ? 'A file cannot be written' : undefined)
   if (what !== undefined && FILE_REMEDIES.has(code)) return `${what}: ${FILE_REMEDIES.get(code)}.`

@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from './failure.mjs'
@@ -19,7 +19,7 @@ export function take(file: string, text: string, isHeld: (text: string) => boole
     if (isHeld(texts.at(-1) ?? '')) return undefined
     const number = (numbers.at(-1) ?? 0) + 1
     const own = `${file}.${number}`
-    if (!createWhole(own, text)) continue
+    if (!create(own, text)) continue
     if (numbersOf(file).at(-1) !== number) {
       // Several processes have had the lock since it was looked at.
       rmSync(own, { force: true })
@@ -43,10 +43,12 @@ export function take(file: string, text: string, isHeld: (text: string) => boole
 
 function numbersOf(file: string): number[] {
   const start = `${basename(file)}.`
-  mkdirSync(dirname(file), { recursive: true })
-  const names = readdirSync(dirname(file)).filter((name) => name.startsWith(start))
-  const ends = names.map((name) => name.slice(start.length)).filter((end) => /^\d+$/.test(end))
-  return ends.map(Number).sort((a, b) => a - b)
+  const names = existsSync(dirname(file)) ? readdirSync(dirname(file)) : []
+  const ends = names.filter((name) => name.startsWith(start)).map((name) => name.slice(start.length))
+  return ends
+    .filter((end) => /^\d+$/.test(end))
+    .map(Number)
+    .sort((a, b) => a - b)
 }
 
 function read(file: string): string {
@@ -58,17 +60,14 @@ function read(file: string): string {
 }
 
 /** Creates a file with its text in it; of several that try at once one succeeds, for the others it is there already. */
-function createWhole(file: string, text: string): boolean {
-  const part = `${file}.${process.pid}.part`
+function create(file: string, text: string): boolean {
   try {
-    writeFileSync(part, text)
-    linkSync(part, file)
+    writeWhole(file, text, { publish: linkSync })
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && syscall === 'link') return false
     throw error
-  } finally {
-    rmSync(part, { force: true })
   }
 }
 

@@ -8,14 +8,10 @@ const MAX_BYTES = 64 * 1024
 function linesOf(path: string, from: number): string[] {
   if (!existsSync(path)) return []
   const file = openSync(path, 'r')
-  try {
-    const { size } = fstatSync(file)
-    const start = Math.max(from, size - MAX_BYTES)
-    const buffer = Buffer.alloc(Math.max(0, size - start))
-    return buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, start)).split('\n')
-  } finally {
-    closeSync(file)
-  }
+  const buffer = Buffer.alloc(MAX_BYTES)
+  const size = readSync(file, buffer, { position: Math.max(from, fstatSync(file).size - MAX_BYTES) })
+  closeSync(file)
+  return buffer.toString('utf8', 0, size).split('\n')
 }
 
 /** The end of a log, for a person: of JSON lines only the message and the error's message. The lines are indented. */
@@ -24,7 +20,7 @@ export const lastLines = (path: string, from: number): string =>
 
 /** The last error a service logged, else the end of its log: Node prints text when a program cannot start. */
 export function lastError(path: string, from: number): string {
-  const error = linesOf(path, from).findLast((line) => ['error', 'fatal'].includes(parsed(line)?.level ?? ''))
+  const error = linesOf(path, from).findLast((line) => ['error', 'fatal'].includes(parsed(line).level ?? ''))
   return error ? `  ${readable(error)}` : lastLines(path, from)
 }
 
@@ -35,18 +31,18 @@ export function rotateLogs(folder: string): void {
 }
 
 function readable(line: string): string {
-  const { msg, err } = parsed(line) ?? {}
+  const { msg, err } = parsed(line)
   if (msg === undefined) return line
   return err?.message && !msg.includes(err.message) ? `${msg}: ${err.message}` : msg
 }
 
 type Entry = { level?: string; msg?: string; err?: { message?: string } }
 
-function parsed(line: string): Entry | undefined {
-  if (!line.startsWith('{')) return undefined
+/** Nothing for a line that is no JSON object. */
+function parsed(line: string): Entry {
   try {
-    return JSON.parse(line)
+    return Object(JSON.parse(line))
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Exit, stopGroup, trackGroup } from './command.ts'
 import { Failure } from './failure.mjs'
-import { type Exit, stopGroup, trackGroup } from './group.ts'
 import { lastLines } from './log-file.ts'
 import { isPortFree } from './port.ts'
 
-export { type Exit, killLivingGroups, stopGroup } from './group.ts'
+export { type Exit, killLivingGroups, stopGroup } from './command.ts'
 
 export type RunningProcess = {
   name: string
@@ -73,11 +73,15 @@ export async function startProcess(program: Program): Promise<RunningProcess> {
   return running
 }
 
-type Readiness = {
+export type StartOptions = {
+  startTimeoutMs?: number
+  /** Ends the start. */
+  signal?: AbortSignal | undefined
+}
+
+type Readiness = StartOptions & {
   /** Called every 50 ms. */
   isReady(): Promise<boolean> | boolean
-  startTimeoutMs: number
-  signal?: AbortSignal | undefined
   /** The known reason for a start that takes too long. */
   why?(): string
 }
@@ -86,7 +90,8 @@ type Readiness = {
  * Waits until a process just started is ready, and ends it again when that does not happen. Throws a Failure with the
  * last lines of its log when it ended or did not become ready in time.
  */
-export async function untilReady(running: RunningProcess, { isReady, startTimeoutMs, signal, why }: Readiness) {
+export async function untilReady(running: RunningProcess, readiness: Readiness): Promise<void> {
+  const { isReady, startTimeoutMs = 60_000, signal, why } = readiness
   const { name, logFile, logStart } = running
   const logged = () => `\n${lastLines(logFile, logStart)}\nThe whole log: ${logFile}`
   const deadline = performance.now() + startTimeoutMs
@@ -108,20 +113,10 @@ export async function untilReady(running: RunningProcess, { isReady, startTimeou
   }
 }
 
-export type StartOptions = {
-  startTimeoutMs?: number
-  /** Ends the start. */
-  signal?: AbortSignal | undefined
-}
-
 /** Starts a program and resolves when it is ready. Throws as `startProcess` and `untilReady`. */
-export async function startUntilReady(
-  program: Program,
-  isReady: Readiness['isReady'],
-  { startTimeoutMs = 60_000, signal }: StartOptions,
-): Promise<RunningProcess> {
+export async function startUntilReady(program: Program, isReady: Readiness['isReady'], options: StartOptions) {
   const running = await startProcess(program)
-  await untilReady(running, { isReady, startTimeoutMs, signal })
+  await untilReady(running, { ...options, isReady })
   return running
 }
 

@@ -8,14 +8,12 @@ export async function sideBySide<Values extends unknown[]>(
 ): Promise<Values> {
   const siblings = new AbortController()
   const either = AbortSignal.any([signal, siblings.signal])
-  const errors: unknown[] = []
-  const settled = works.map((work) =>
-    work(either).catch((error) => {
-      errors.push(error)
-      siblings.abort('a step beside this one failed')
-    }),
-  )
-  const values = await Promise.all(settled)
-  if (errors.length > 0) throw errors[0]
-  return values as Values
+  const running = works.map((work) => work(either))
+  try {
+    return (await Promise.all(running)) as Values
+  } catch (error) {
+    siblings.abort('a step beside this one failed')
+    await Promise.allSettled(running)
+    throw error
+  }
 }

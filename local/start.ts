@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { aborted, parseArgs } from 'node:util'
 import { help, welcome } from './launch/help.ts'
 import { say } from './launch/progress.ts'
-import { type Pids, removeRun, type StoreUser, writeRun } from './launch/run-file.ts'
+import { type StoreUser, writeRun } from './launch/run-file.ts'
 import { startServices, stopGraceMs } from './launch/service.ts'
 import { portsOf, readSettings, type Settings, urlsOf } from './launch/settings.ts'
 import { claim, type StartedRecord } from './launch/started-record.ts'
@@ -47,14 +47,15 @@ async function main(args: string[]): Promise<number> {
   const settings = readSettings(process.env, options)
   const { localDir } = settings
   const started = await claim(localDir)
-  const stop = listenForStop(() => {
-    removeRun(localDir)
-    started.remove()
-  })
+  const stop = listenForStop(started.remove)
   try {
     await checkPorts(settings)
     if (options.fresh) await forget(settings)
-    keepPrivate(localDir)
+    // Plants, logs and passwords are readable by this user only. The folder has downloads as well, for every user.
+    for (const folder of ['data', 'logs', 'examples'].map((name) => join(localDir, name))) {
+      mkdirSync(folder, { recursive: true })
+      chmodSync(folder, 0o700)
+    }
     rotateLogs(join(localDir, 'logs'))
     onEachStart(({ name, pid }) => started.add(name, pid))
     return await run(settings, stop, started)
@@ -63,36 +64,23 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-/** Plants, logs and passwords are readable by this user only. The folder has downloads as well, for every user. */
-function keepPrivate(localDir: string): void {
-  for (const folder of ['data', 'logs', 'examples']) {
-    mkdirSync(join(localDir, folder), { recursive: true })
-    chmodSync(join(localDir, folder), 0o700)
-  }
-}
-
 async function checkPorts(settings: Settings): Promise<void> {
-  for (const { port, host, what, setting } of portsOf(settings)) {
-    if (await isPortFree(port, host)) continue
-    throw new Failure(
-      `Port ${port} of ${host}, for ${what}, is in use: end the program that listens there, set ${setting} to another ` +
-        `port, or move all ports, as in \`npm start -- --port ${settings.port + 1000}\`.`,
-    )
-  }
+  for (const { port, host, what, setting } of portsOf(settings))
+    if (!(await isPortFree(port, host)))
+      throw new Failure(
+        `Port ${port} of ${host}, for ${what}, is in use: end the program that listens there, set ${setting} to ` +
+          `another port, or move all ports, as in \`npm start -- --port ${settings.port + 1000}\`.`,
+      )
 }
 
 async function run(settings: Settings, stop: AbortSignal, started: StartedRecord): Promise<number> {
   const { localDir, topic, partitions, table } = settings
   const token = settings.token ?? storedToken(localDir)
   let publish: (() => void) | undefined
-  const gaveUp = new AbortController()
-  const supervisor = createSupervisor({
-    onRunAgain: () => publish?.(),
-    onGiveUp: (error) => gaveUp.abort(error),
-  })
-  const launch = { settings, token, started, keep: supervisor.keep }
+  const { keep, gaveUp, release } = createSupervisor(() => publish?.())
+  const launch = { settings, token, started, keep }
   try {
-    const signal = AbortSignal.any([stop, gaveUp.signal])
+    const signal = AbortSignal.any([stop, gaveUp])
     const stores = await startStores(launch, signal)
     await startServices(launch, stores, signal)
     const { settingsOf, dockerProject } = stores
@@ -100,11 +88,15 @@ async function run(settings: Settings, stop: AbortSignal, started: StartedRecord
     const settingsFor = (user: StoreUser) => ({ ...settingsOf(user), ...(EVENT_SOURCE && { EVENT_SOURCE }) })
     const [api, projector, plantctl] = [settingsFor('api'), settingsFor('projector'), settingsFor('plantctl')]
     const known = { token, topic, partitions, table, dockerProject, storeSettings: { api, projector, plantctl } }
-    publish = () => writeRun(localDir, { ...urlsOf(settings), ...known, pids: pids() })
+    publish = () => {
+      const started = livingProcesses().map(({ name, pid }) => [name, pid])
+      const pids = { launcher: process.pid, ...Object.fromEntries(started) }
+      writeRun(localDir, { ...urlsOf(settings), ...known, pids })
+    }
     publish()
     say(welcome(settings, token, dockerProject))
-    await Promise.race([stop, gaveUp.signal].map((signal) => aborted(signal, process)))
-    gaveUp.signal.throwIfAborted()
+    await aborted(signal, process)
+    gaveUp.throwIfAborted()
     return 0
   } catch (error) {
     if (stop.aborted) return 0
@@ -112,15 +104,10 @@ async function run(settings: Settings, stop: AbortSignal, started: StartedRecord
     throw error
   } finally {
     publish = undefined
-    await supervisor.release()
+    await release()
     await stopAll().catch((error) => say(`! ${describe(error)}`))
-    removeRun(localDir)
     say('Stopped.')
   }
-}
-
-function pids(): Pids {
-  return Object.fromEntries([['launcher', process.pid], ...livingProcesses().map(({ name, pid }) => [name, pid])])
 }
 
 /**
@@ -128,13 +115,10 @@ function pids(): Pids {
  * longer than its limit is killed, which loses nothing.
  */
 async function stopAll() {
-  for (const kind of ['api', 'projector'] as const) {
-    const services = livingProcesses().filter(({ name }) => name.startsWith(kind))
-    const graceMs = stopGraceMs(kind, process.env)
-    await Promise.all(services.map((service) => service.stop({ graceMs })))
-  }
-  const stores = livingProcesses().map((store) => store.stop({ graceMs: STORE_GRACE_MS }))
-  await Promise.all([stopLivingContainers(), ...stores])
+  const stop = (start: string, graceMs: number) =>
+    livingProcesses().flatMap((one) => (one.name.startsWith(start) ? [one.stop({ graceMs })] : []))
+  for (const kind of ['api', 'projector'] as const) await Promise.all(stop(kind, stopGraceMs(kind, process.env)))
+  await Promise.all([stopLivingContainers(), ...stop('', STORE_GRACE_MS)])
 }
 
 function readOptions(args: string[]) {
@@ -142,11 +126,7 @@ function readOptions(args: string[]) {
   const taken = Object.keys(OPTIONS).filter((name) => process.env[`npm_config_${name}`])
   if (taken.length > 0)
     throw new Failure(`npm has taken --${taken[0]}: put -- before the options, as in npm start -- --${taken[0]}.`)
-  try {
-    return parseArgs({ args, options: OPTIONS }).values
-  } catch (error) {
-    throw new Failure(`${(error as Error).message}. The options are --with, --port, --cluster, --fresh and --help.`)
-  }
+  return parseArgs({ args, options: OPTIONS }).values
 }
 
 /** Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. A second signal stops everything at once, after `onSecond`. */

@@ -22,14 +22,12 @@ export type Run = {
   table: string
   /** The compose project of Kafka and Redis, when they are containers. */
   dockerProject: string | undefined
-  pids: Pids
+  /**
+   * The pids of the current processes by name, also after a restart: launcher, api, projector, kafka, redis. A Kafka or
+   * Redis that this start did not start as a process is left out; names in a cluster have numbers.
+   */
+  pids: Record<string, number>
 }
-
-/**
- * The pids of the current processes by name, also after a restart: launcher, api, projector, kafka, redis. A Kafka or
- * Redis that this start did not start as a process is left out; names in a cluster have numbers.
- */
-export type Pids = Record<string, number>
 
 export const fileIn = (localDir: string) => join(localDir, 'run.json')
 
@@ -41,11 +39,18 @@ export function readRun(localDir: string): Run | undefined {
   return identity && identity === identify(run.pids.launcher) ? run : undefined
 }
 
+/** The names that all programs of a store need to have in common. */
+export const namesOf = ({ topic, partitions, table }: Pick<Run, 'topic' | 'partitions' | 'table'>) => ({
+  PLANTS_TOPIC: topic,
+  PLANTS_PARTITIONS: String(partitions),
+  PLANTS_TABLE: table,
+})
+
 /** The settings of one program, by which it uses the same store. */
-export function settingsOf({ storeSettings, topic, partitions, table }: Run, user: StoreUser): Record<string, string> {
-  const names = { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions), PLANTS_TABLE: table }
-  return { ...storeSettings[user], ...names }
-}
+export const settingsOf = (run: Run, user: StoreUser): Record<string, string> => ({
+  ...run.storeSettings[user],
+  ...namesOf(run),
+})
 
 export function writeRun(localDir: string, run: Run): void {
   const identity = identify(Number(run.pids.launcher))

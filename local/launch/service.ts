@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { root } from '../places.mjs'
 import { endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
-import { type RunningProcess, startProcess, untilReady } from '../processes/process.ts'
+import { startProcess, untilReady } from '../processes/process.ts'
 import { sideBySide } from '../processes/side-by-side.ts'
 import { step } from './progress.ts'
 import { type Service, type ServiceKind, type Settings, servicesOf, urlsOf } from './settings.ts'
@@ -13,7 +13,6 @@ import { environmentFor, type Launch, type Stores } from './stores.ts'
 import { digestOf } from './token.ts'
 
 const SETUP_TIMEOUT_MS = 60_000
-const START_TIMEOUT_MS = 60_000
 
 /**
  * V8 allocates objects directly in the old generation when many from the same place have once survived a scavenge. The
@@ -51,9 +50,21 @@ export async function startServices({ settings, token, keep }: Launch, stores: S
     const listens = { host: settings.host, ports: port === undefined ? [opsPort] : [port, opsPort] }
     const env = environmentOf(service, settings, stores, token)
     const program = { name, command: process.execPath, args: argumentsOf(kind), cwd: root, env, logFile, ...listens }
+    const url = `${urlsOf(settings).opsUrls[name]}/readyz`
+    let last = 'its operations port does not respond'
+    async function isReady(): Promise<boolean> {
+      try {
+        // A new agent, unlike fetch, does not use a proxy of the environment.
+        const [response] = await once(get(url, { agent: false, signal: AbortSignal.timeout(2000) }), 'response')
+        last = `/readyz responds with ${(await text(response)).trim()}`
+        return response.statusCode === 200
+      } catch {
+        return false
+      }
+    }
     await step(`Service ${name}`, async () => {
       const running = await startProcess(program)
-      await untilServiceReady(running, String(urlsOf(settings).opsUrls[name]), signal)
+      await untilReady(running, { signal, isReady, why: () => ` ${last}` })
       keep(running, () => startProcess(program))
     })
   }
@@ -62,22 +73,6 @@ export async function startServices({ settings, token, keep }: Launch, stores: S
   await step(`Topic ${settings.topic}`, () => setUp('create-topic.ts'))
   const services = servicesOf(settings)
   await sideBySide(signal, ...services.map((service) => (signal: AbortSignal) => startService(service, signal)))
-}
-
-async function untilServiceReady(running: RunningProcess, opsUrl: string, signal: AbortSignal): Promise<void> {
-  let lastResponse = 'its operations port does not respond'
-  async function isReady(): Promise<boolean> {
-    try {
-      // A new agent, unlike fetch, does not use a proxy of the environment.
-      const request = get(`${opsUrl}/readyz`, { agent: false, signal: AbortSignal.timeout(2000) })
-      const [response] = await once(request, 'response')
-      lastResponse = `/readyz responds with ${(await text(response)).trim()}`
-      return response.statusCode === 200
-    } catch {
-      return false
-    }
-  }
-  await untilReady(running, { startTimeoutMs: START_TIMEOUT_MS, signal, isReady, why: () => ` ${lastResponse}` })
 }
 
 /** Other settings in the environment (a log level, a deadline) are passed on to the services. */

@@ -6,14 +6,6 @@ import { root } from '../places.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { TOKEN_PATTERN, TOKEN_RULE } from './token.ts'
 
-type Choice = {
-  /** The source of the Kafka and Redis that are started; undefined: Docker when it serves, else processes. */
-  source: 'docker' | 'processes' | undefined
-  /** True if the environment names a Kafka that runs elsewhere; else one is started. */
-  hasKafka: boolean
-  hasRedis: boolean
-}
-
 export type Settings = ReturnType<typeof readSettings>
 
 /** Options of the command line. with: docker, processes or external; port: the api's, all other defaults move as far. */
@@ -50,11 +42,9 @@ export function readSettings(env: NodeJS.ProcessEnv, options: Options = {}) {
     port: found.PORT,
     host: found.HOST,
     https: Boolean(env.HTTP_TLS_CERT_FILE),
-    /** The operations port of the api; the other services have the next ones. */
+    /** The first port of the api, of the operations, of Kafka and of Redis; further ones are the next ones. */
     opsPort: found.OPS_PORT,
-    /** The port of the first broker that is started; its other ports and brokers have the next ones. */
     kafkaPort: found.KAFKA_PORT,
-    /** The port of the first Redis that is started; other servers and sentinels have the next ones. */
     redisPort: found.REDIS_PORT,
     /** True if the stores are replicated and secured, with two of each service. */
     cluster,
@@ -108,45 +98,48 @@ export function servicesOf({ port, opsPort, cluster }: Pick<Settings, 'port' | '
 export function portsOf(settings: Settings): { port: number; host: string; what: string; setting: string }[] {
   const { host, cluster, hasKafka, hasRedis, kafkaPort, redisPort } = settings
   const counts = cluster ? CLUSTER : SINGLE
-  const storePorts = (setting: 'KAFKA_PORT' | 'REDIS_PORT', what: string, first: number) =>
+  const inARow = (setting: 'KAFKA_PORT' | 'REDIS_PORT', what: string, first: number) =>
     Array.from({ length: counts[setting] }, (_, n) => ({ port: first + n, host: '127.0.0.1', what, setting }))
   return [
     ...servicesOf(settings).flatMap(({ name, port, opsPort }) => [
       ...(port === undefined ? [] : [{ port, host, what: `the ${name}`, setting: 'PORT' }]),
       { port: opsPort, host, what: `the operations of the ${name}`, setting: 'OPS_PORT' },
     ]),
-    ...(hasKafka ? [] : storePorts('KAFKA_PORT', 'Kafka', kafkaPort)),
-    ...(hasRedis ? [] : storePorts('REDIS_PORT', 'Redis', redisPort)),
+    ...(hasKafka ? [] : inARow('KAFKA_PORT', 'Kafka', kafkaPort)),
+    ...(hasRedis ? [] : inARow('REDIS_PORT', 'Redis', redisPort)),
   ]
 }
 
 /** Where to reach the services from this machine: the first api, all apis, and the operations ports by service. */
 export function urlsOf(settings: Settings): { url: string; urls: string[]; opsUrls: Record<string, string> } {
-  const { host, https } = settings
+  const { host, https, port } = settings
   // A client cannot connect to the address that means every address.
   const name = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
   const address = name.includes(':') ? `[${name}]` : name
   const urlOf = (port: number) => `${https ? 'https' : 'http'}://${address}:${port}`
   const services = servicesOf(settings)
   return {
-    url: urlOf(settings.port),
+    url: urlOf(port),
     urls: services.flatMap(({ port }) => (port === undefined ? [] : [urlOf(port)])),
     opsUrls: Object.fromEntries(services.map(({ name, opsPort }) => [name, `http://${address}:${opsPort}`])),
   }
 }
 
-function choose(env: NodeJS.ProcessEnv, stores: string | undefined, cluster: boolean): Choice {
-  if (cluster && stores !== undefined && stores !== 'processes')
+/**
+ * The source of the Kafka and Redis that are started (undefined: Docker when it serves, else processes), and whether
+ * the environment names a Kafka and a Redis that run elsewhere, which an explicit choice overrides.
+ */
+function choose(env: NodeJS.ProcessEnv, stores: string | undefined, cluster: boolean) {
+  if (stores !== undefined && !['docker', 'processes', 'external'].includes(stores))
+    throw new Failure(`--with ${stores}: expected docker, processes or external`)
+  const source = cluster ? (stores ?? 'processes') : stores
+  if (cluster && source !== 'processes')
     throw new Failure(
       `--cluster --with ${stores}: a cluster runs as processes; docker-compose.cluster.yml is one in Docker`,
     )
-  if (cluster) return { source: 'processes', hasKafka: false, hasRedis: false }
-  // An explicit choice overrides the environment.
-  if (stores === 'docker' || stores === 'processes') return { source: stores, hasKafka: false, hasRedis: false }
-  if (stores !== undefined && stores !== 'external')
-    throw new Failure(`--with ${stores}: expected docker, processes or external`)
+  if (source === 'docker' || source === 'processes') return { source, hasKafka: false, hasRedis: false } as const
   const [hasKafka, hasRedis] = [Boolean(env.KAFKA_BROKERS), namesRedis(env)]
-  if (stores === 'external' && !(hasKafka && hasRedis))
+  if (source === 'external' && !(hasKafka && hasRedis))
     throw new Failure('--with external: set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere')
   return { source: undefined, hasKafka, hasRedis }
 }

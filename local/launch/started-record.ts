@@ -31,7 +31,13 @@ export async function claim(localDir: string) {
     launcher = read(text).processes.launcher
     return isAlive(launcher)
   })
-  if (lock === undefined) throw alreadyRunning(localDir, launcher?.pid)
+  if (lock === undefined) {
+    const run = readRun(localDir)
+    throw new Failure(
+      `Plant Store is already running ${run ? `at ${run.url}` : 'and still starting'} (pid ${launcher?.pid}). Stop it ` +
+        `with Ctrl-C there or \`kill ${launcher?.pid}\`, or set PLANT_STORE_LOCAL_DIR and use --port for a second one.`,
+    )
+  }
   for (const text of lock.earlier) await endLeftovers(read(text))
   lock.forgetEarlier()
   removeRun(localDir)
@@ -45,20 +51,15 @@ export async function claim(localDir: string) {
       started.dockerProject = project
       write()
     },
-    remove: lock.release,
+    /** Also of `run.json`. */
+    remove(): void {
+      removeRun(localDir)
+      lock.release()
+    },
   }
 }
 
 const processOf = (pid: number): Process => ({ pid, identity: String(identify(pid)) })
-
-function alreadyRunning(localDir: string, pid: number | undefined): Failure {
-  const run = readRun(localDir)
-  const where = run ? `at ${run.url}` : 'and still starting'
-  return new Failure(
-    `Plant Store is already running ${where} (pid ${pid}). Stop it with Ctrl-C there or \`kill ${pid}\`, ` +
-      'or set PLANT_STORE_LOCAL_DIR and use --port for a second one.',
-  )
-}
 
 async function endLeftovers({ processes, dockerProject }: Started): Promise<void> {
   const alive = Object.entries(processes).filter(([, entry]) => isAlive(entry))
@@ -75,17 +76,19 @@ async function endLeftovers({ processes, dockerProject }: Started): Promise<void
 
 /** SIGTERM, and after graceMs SIGKILL. */
 async function endAll(entries: Process[], graceMs: number): Promise<void> {
-  const start = performance.now()
-  for (const entry of entries) end(entry, 'SIGTERM')
-  for (let alive = entries.filter(isAlive); alive.length > 0; alive = alive.filter(isAlive)) {
-    const elapsedMs = performance.now() - start
-    if (elapsedMs > graceMs) for (const entry of alive) end(entry, 'SIGKILL')
-    if (elapsedMs > graceMs + KILL_TIMEOUT_MS) {
-      const pids = alive.map(({ pid }) => pid).join(', ')
-      throw new Failure(`Processes of an earlier npm start cannot be stopped: end these pids yourself: ${pids}.`)
-    }
-    await delay(50)
+  for (const [signal, limitMs] of [
+    ['SIGTERM', graceMs],
+    ['SIGKILL', KILL_TIMEOUT_MS],
+  ] as const) {
+    for (const entry of entries) end(entry, signal)
+    const deadline = performance.now() + limitMs
+    while (entries.some(isAlive) && performance.now() < deadline) await delay(50)
   }
+  const pids = entries.filter(isAlive).map(({ pid }) => pid)
+  if (pids.length > 0)
+    throw new Failure(
+      `Processes of an earlier npm start cannot be stopped: end these pids yourself: ${pids.join(', ')}.`,
+    )
 }
 
 function end(entry: Process, signal: NodeJS.Signals): void {

@@ -12,7 +12,7 @@ import { startKafkaCluster } from '../stores/kafka-cluster.ts'
 import { startRedis } from '../stores/redis.ts'
 import { startSentinels } from '../stores/redis-sentinels.ts'
 import { say, step } from './progress.ts'
-import type { StoreUser } from './run-file.ts'
+import { namesOf, type StoreUser } from './run-file.ts'
 import type { Settings } from './settings.ts'
 import type { StartedRecord } from './started-record.ts'
 import type { Start } from './supervisor.ts'
@@ -47,26 +47,31 @@ export type Stores = {
  * Throws a Failure that says what to install.
  */
 export async function startStores(launch: Launch, signal: AbortSignal): Promise<Stores> {
-  const { settings } = launch
-  const { cluster, hasKafka, hasRedis } = settings
+  const { settings, started } = launch
+  const { cluster, hasKafka, hasRedis, kafkaPort, redisPort } = settings
   const open = { settingsOf: () => addressesOf(settings) }
   if (hasKafka && hasRedis) return open
-  if (await takesDocker(launch, signal)) {
-    noteSource(launch, 'docker')
-    return { ...open, dockerProject: await startInDocker(launch, signal) }
+  if (await takesDocker(settings, signal)) {
+    noteSource(settings, 'docker')
+    // The containers end with the launcher.
+    const dockerProject = projectOf(settings.localDir)
+    started.addContainers(dockerProject)
+    const ports = { ...(!hasKafka && { kafka: kafkaPort }), ...(!hasRedis && { redis: redisPort }) }
+    await step('Kafka and Redis in Docker', () => startContainers(dockerProject, ports, signal))
+    return { ...open, dockerProject }
   }
   const programs = await step('Programs of Kafka and Redis', async () => ({
     ...(hasKafka ? { java: '', classpath: '' } : await ensureKafka(signal)),
     redisServer: hasRedis ? '' : await ensureRedis(signal),
   }))
   if (cluster) return startCluster(launch, programs, signal)
-  noteSource(launch, 'processes')
+  noteSource(settings, 'processes')
   await startAsProcesses(launch, programs, signal)
   return open
 }
 
 /** Throws a Failure when Docker is required and cannot be used. */
-async function takesDocker({ settings: { source } }: Launch, signal: AbortSignal): Promise<boolean> {
+async function takesDocker({ source }: Settings, signal: AbortSignal): Promise<boolean> {
   if (source === 'processes') return false
   const obstacle =
     (await whyNoDocker(signal)) ?? (await step('Images of Kafka and Redis', () => pullMissingImages(signal)))
@@ -77,8 +82,8 @@ async function takesDocker({ settings: { source } }: Launch, signal: AbortSignal
 }
 
 /** Containers and processes have separate data: warns when this start will not see the plants of the last one. */
-function noteSource({ settings }: Launch, source: 'docker' | 'processes'): void {
-  const file = join(settings.localDir, 'data', 'source')
+function noteSource({ localDir }: Settings, source: 'docker' | 'processes'): void {
+  const file = join(localDir, 'data', 'source')
   const last = existsSync(file) ? readFileSync(file, 'utf8').trim() : source
   if (last !== source) say(`! The plants of the last start are in other stores: --with ${last} has them.`)
   writeWhole(file, `${source}\n`)
@@ -90,39 +95,30 @@ const addressesOf = ({ hasKafka, hasRedis, kafkaPort, redisPort }: Settings): Re
   ...(hasRedis ? inEnvironment(/^REDIS_/) : { REDIS_URL: `redis://127.0.0.1:${redisPort}` }),
 })
 
-const inEnvironment = (names: RegExp): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value = '']) => (names.test(name) ? [[name, value]] : [])),
-  )
+const inEnvironment = (names: RegExp) =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => names.test(name))) as Record<string, string>
 
 /** The environment of a program: that of this process, but with the settings of these stores and no others. */
-export function environmentFor(stores: Stores, { topic, partitions, table }: Settings, role: Role): NodeJS.ProcessEnv {
-  const names = { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions), PLANTS_TABLE: table }
-  return { ...inEnvironment(/^(?!KAFKA_|REDIS_)/), ...stores.settingsOf(role), ...names }
-}
-
-/** Kafka and Redis as containers that end with the launcher; each local folder has its own compose project. */
-async function startInDocker({ settings, started }: Launch, signal: AbortSignal): Promise<string> {
-  const { hasKafka, hasRedis, localDir, kafkaPort, redisPort } = settings
-  const project = projectOf(localDir)
-  const stores: Store[] = [...(hasKafka ? [] : ['kafka' as const]), ...(hasRedis ? [] : ['redis' as const])]
-  started.addContainers(project)
-  const ports = { kafka: kafkaPort, redis: redisPort }
-  await step('Kafka and Redis in Docker', () => startContainers(project, stores, ports, signal))
-  return project
-}
+export const environmentFor = (stores: Stores, settings: Settings, role: Role): NodeJS.ProcessEnv => ({
+  ...inEnvironment(/^(?!KAFKA_|REDIS_)/),
+  ...stores.settingsOf(role),
+  ...namesOf(settings),
+})
 
 /** The name of the compose project of a local folder, which is also in the names of its volumes. */
 export const projectOf = (localDir: string) =>
   `plant-store-${createHash('sha256').update(localDir).digest('hex').slice(0, 8)}`
 
 /** Kafka and Redis as processes of this machine, with their data in the local folder. */
-async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<void> {
-  const { settings, keep } = launch
-  const { hasKafka, hasRedis, kafkaPort, redisPort } = settings
+async function startAsProcesses({ settings, keep }: Launch, programs: Programs, signal: AbortSignal): Promise<void> {
+  const { hasKafka, hasRedis, kafkaPort, redisPort, localDir } = settings
   const { redisServer, ...program } = programs
-  const kafka = { ...placesOf('kafka', settings), port: kafkaPort, controllerPort: kafkaPort + 1, ...program }
-  const redis = { ...placesOf('redis', settings), port: redisPort, appendOnly: true, redisServer }
+  const places = (name: Store) => ({
+    dir: join(localDir, 'data', name),
+    logFile: join(localDir, 'logs', `${name}.log`),
+  })
+  const kafka = { ...places('kafka'), port: kafkaPort, controllerPort: kafkaPort + 1, ...program }
+  const redis = { ...places('redis'), port: redisPort, appendOnly: true, redisServer }
   const bringUp = (label: string, start: Start) => async (signal: AbortSignal) =>
     keep(await step(label, () => start(signal)), start)
   await sideBySide(
@@ -131,11 +127,6 @@ async function startAsProcesses(launch: Launch, programs: Programs, signal: Abor
     ...(hasRedis ? [] : [bringUp('Redis', (signal) => startRedis({ ...redis, signal }))]),
   )
 }
-
-const placesOf = (name: Store, { localDir }: Settings) => ({
-  dir: join(localDir, 'data', name),
-  logFile: join(localDir, 'logs', `${name}.log`),
-})
 
 /**
  * The stores as production has them, as processes with their data in the local folder: three brokers with TLS,
@@ -146,18 +137,16 @@ async function startCluster({ settings, keep }: Launch, programs: Programs, sign
   const dir = join(settings.localDir, 'data', 'cluster')
   const secretOf = (user: string) => join(dir, 'passwords', user)
   const passwords = Object.fromEntries(USERS.map((user) => [user, storedSecret(secretOf(user))]))
-  const logDir = join(settings.localDir, 'logs')
-  const common = { logDir, startTimeoutMs: CLUSTER_TIMEOUT_MS }
-  const from = (port: number) => ({ nextPort: () => port++ })
-  const kafkaOptions = { ...common, ...from(settings.kafkaPort), dir: join(dir, 'kafka'), ...program, passwords }
-  const redisOptions = { ...common, ...from(settings.redisPort), dir: join(dir, 'redis'), redisServer }
+  const optionsOf = (name: Store, port: number) => ({
+    ...{ dir: join(dir, name), logDir: join(settings.localDir, 'logs'), startTimeoutMs: CLUSTER_TIMEOUT_MS },
+    nextPort: () => port++,
+  })
+  const kafkaOptions = { ...optionsOf('kafka', settings.kafkaPort), ...program, passwords }
+  const redisOptions = { ...optionsOf('redis', settings.redisPort), redisServer, appendOnly: true }
   const [kafka, redis] = await sideBySide(
     signal,
     (signal) => step('Kafka, three brokers', () => startKafkaCluster({ ...kafkaOptions, signal })),
-    (signal) =>
-      step('Redis, two replicas and three sentinels', () =>
-        startSentinels({ ...redisOptions, appendOnly: true, signal }),
-      ),
+    (signal) => step('Redis, two replicas and three sentinels', () => startSentinels({ ...redisOptions, signal })),
   )
   for (const process of [...kafka.nodes, ...redis.servers, ...redis.sentinels]) keep(process, process.start)
   return {

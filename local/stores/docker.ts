@@ -9,30 +9,39 @@ import { answersKafka } from './kafka.ts'
 import { answersPing } from './redis.ts'
 
 export type Store = 'kafka' | 'redis'
-type Ports = Record<Store, number>
 
 const QUESTION_TIMEOUT_MS = 10_000
 const COMMAND_TIMEOUT_MS = 120_000
 const PULL_TIMEOUT_MS = 600_000
 const START_TIMEOUT_MS = 60_000
-const END_AT_ONCE_TIMEOUT_MS = 10_000
+const isUp = { kafka: answersKafka, redis: answersPing }
 
 /** The reason why Docker cannot be used, if there is one. */
 export async function whyNoDocker(signal?: AbortSignal): Promise<string | undefined> {
-  const found = await ask('docker', ['version', '--format', '{{.Server.Version}}'], signal)
+  const found = await ask(['version', '--format', '{{.Server.Version}}'], signal)
   if (found.missing) return 'there is no docker command'
   if (found.code !== 0) return `no Docker engine responds (${endOf(found.output, 1).trim()})`
-  return (await findCompose(signal)) ? undefined : 'Docker has no compose plugin'
+  return (await ask(['compose', 'version'], signal)).code === 0 ? undefined : 'Docker has no compose plugin'
 }
 
 /** The reason why an image cannot be had; undefined when all are there. */
 export async function pullMissingImages(signal?: AbortSignal): Promise<string | undefined> {
   for (const image of Object.values(storeImages())) {
-    if ((await ask('docker', ['image', 'inspect', image], signal)).code === 0) continue
-    const { code, output } = await ask('docker', ['pull', '--quiet', image], signal, PULL_TIMEOUT_MS)
+    if ((await ask(['image', 'inspect', image], signal)).code === 0) continue
+    const { code, output } = await ask(['pull', '--quiet', image], signal, PULL_TIMEOUT_MS)
     if (code !== 0) return `Docker can't get ${image} (${endOf(output, 1).trim()})`
   }
   return undefined
+}
+
+/** Asks docker what may fail, or take too long, which counts as the same. */
+async function ask(args: string[], signal?: AbortSignal, timeoutMs = QUESTION_TIMEOUT_MS) {
+  try {
+    return await runCommand('docker', args, { timeoutMs, signal })
+  } catch (error) {
+    if (signal?.aborted || !(error instanceof Failure)) throw error
+    return { code: null, output: error.message, missing: false }
+  }
 }
 
 /** Projects started here and not yet stopped. */
@@ -42,39 +51,31 @@ const living = new Set<string>()
  * Starts the Kafka and the Redis of docker-compose.yml, or one of them, as a separate compose project, whose volumes are
  * named after it. Resolves when they serve at these ports of 127.0.0.1. The engine restarts a container that crashes.
  */
-export async function startContainers(project: string, stores: Store[], ports: Ports, signal: AbortSignal) {
+export async function startContainers(project: string, ports: { [S in Store]?: number }, signal: AbortSignal) {
   living.add(project)
-  const env = {
-    KAFKA_PORT: String(ports.kafka),
-    REDIS_PORT: String(ports.redis),
-    // They belong to a program that runs now: the engine must not bring them back after a reboot.
-    PLANT_STORE_RESTART: 'on-failure',
-  }
-  await compose(project, ['up', '--detach', '--no-build', ...stores], { env, signal })
-  for (const store of stores) await untilUp(project, store, ports[store], signal)
+  const set = Object.entries(ports).map(([store, port]) => [`${store.toUpperCase()}_PORT`, String(port)])
+  // They belong to a program that runs now: the engine must not bring them back after a reboot.
+  const env = { ...Object.fromEntries(set), PLANT_STORE_RESTART: 'on-failure' }
+  await compose(project, ['up', '--detach', '--no-build', ...Object.keys(ports)], { env, signal })
+  const deadline = performance.now() + START_TIMEOUT_MS
+  for (const [store, port] of Object.entries(ports) as [Store, number][])
+    while (!(await isUp[store](port))) {
+      signal.throwIfAborted()
+      if (performance.now() > deadline) {
+        const logged = endOf(await compose(project, ['logs', '--no-color', '--tail', '8', store], { signal }))
+        throw new Failure(
+          `${store} in Docker did not answer on 127.0.0.1:${port} for ${START_TIMEOUT_MS / 1000} s. If the ` +
+            `engine is on another machine, use --with processes. The end of its log:\n${logged}`,
+        )
+      }
+      await delay(100)
+    }
 }
 
 /** Ends and removes the containers of a project; their volumes stay unless `--volumes` is given. */
 export async function removeContainers(project: string, ...options: '--volumes'[]): Promise<void> {
   await compose(project, ['down', '--timeout', '3', ...options])
   living.delete(project)
-}
-
-const isUp = { kafka: answersKafka, redis: answersPing }
-
-async function untilUp(project: string, store: Store, port: number, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + START_TIMEOUT_MS
-  while (!(await isUp[store](port))) {
-    signal.throwIfAborted()
-    if (performance.now() > deadline) {
-      const logged = endOf(await compose(project, ['logs', '--no-color', '--tail', '8', store], { signal }))
-      throw new Failure(
-        `${store} in Docker did not answer on 127.0.0.1:${port} for ${START_TIMEOUT_MS / 1000} s. If the engine ` +
-          `is on another machine, use --with processes. The end of its log:\n${logged}`,
-      )
-    }
-    await delay(100)
-  }
 }
 
 /** Stops and removes the containers of everything started here. */
@@ -84,13 +85,8 @@ export async function stopLivingContainers(): Promise<void> {
 
 /** The last resort: ends everything started here at once. */
 export function killLivingContainers(): void {
-  for (const project of living) {
-    const filter = ['--filter', `label=com.docker.compose.project=${project}`]
-    const options = { encoding: 'utf8', timeout: END_AT_ONCE_TIMEOUT_MS } as const
-    const listed = spawnSync('docker', ['ps', '--quiet', ...filter], options)
-    const ids = listed.stdout.split('\n').filter(Boolean)
-    if (ids.length > 0) spawnSync('docker', ['kill', ...ids], options)
-  }
+  for (const project of living)
+    spawnSync('docker', ['compose', '--project-name', project, 'kill'], { timeout: QUESTION_TIMEOUT_MS })
 }
 
 type ComposeOptions = { env?: NodeJS.ProcessEnv; files?: readonly string[]; signal?: AbortSignal | undefined }
@@ -98,45 +94,17 @@ type ComposeOptions = { env?: NodeJS.ProcessEnv; files?: readonly string[]; sign
 /** Runs a compose command with these files, and these settings for them. Resolves to its output; throws a Failure. */
 export async function compose(project: string, args: string[], options: ComposeOptions = {}): Promise<string> {
   const { env, files = ['docker-compose.yml'], signal } = options
-  const [command, ...first] = (await findCompose(signal)) ?? []
-  if (!command) throw new Failure('Docker has no compose plugin: install it, or use --with processes.')
   const which = ['--project-directory', root, ...files.flatMap((file) => ['--file', join(root, file)])]
-  const words = [...first, '--project-name', project, ...which, ...args]
   const running = { env: { ...process.env, ...env }, timeoutMs: COMMAND_TIMEOUT_MS, signal }
-  const { code, output } = await runCommand(command, words, running)
+  const words = ['compose', '--project-name', project, ...which, ...args]
+  const { code, output } = await runCommand('docker', words, running)
   if (code !== 0) throw new Failure(`docker compose ${args[0]} failed:\n${endOf(output)}`)
   return output
 }
 
-/** The first words of a compose command. They are looked up once, because each look-up costs a process or two. */
-let composeWords: string[] | undefined
-
-/** The plugin of docker, or the separate program of an old installation. */
-async function findCompose(signal?: AbortSignal): Promise<string[] | undefined> {
-  for (const [command, ...first] of [['docker', 'compose'], ['docker-compose']] as [string, ...string[]][])
-    if (!composeWords && (await ask(command, [...first, 'version'], signal)).code === 0)
-      composeWords = [command, ...first]
-  return composeWords
-}
-
-/** Runs a command that may fail, or take too long, which counts as the same. */
-async function ask(command: string, args: string[], signal?: AbortSignal, timeoutMs = QUESTION_TIMEOUT_MS) {
-  try {
-    return await runCommand(command, args, { timeoutMs, signal })
-  } catch (error) {
-    signal?.throwIfAborted()
-    if (error instanceof Failure) return { code: null, output: error.message, missing: false }
-    throw error
-  }
-}
-
 /** The images that docker-compose.yml names, which is where their versions are chosen. */
 export function storeImages(): Record<Store, string> {
-  const compose = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
-  function named(repository: string): string {
-    const image = new RegExp(`^ +image: (${repository}:\\S+)$`, 'm').exec(compose)?.[1]
-    if (!image) throw new Error(`docker-compose.yml names no image of ${repository}.`)
-    return image
-  }
-  return { kafka: named('apache/kafka'), redis: named('redis') }
+  const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
+  const [, kafka = '', redis = ''] = /^ +image: (apache\/kafka:\S+)$[\s\S]*^ +image: (redis:\S+)$/m.exec(text) ?? []
+  return { kafka, redis }
 }

@@ -40,18 +40,14 @@ export async function ensureKafka(signal?: AbortSignal, version?: string): Promi
 async function archiveOnce(jars: string, { java, about }: Java, signal: AbortSignal | undefined): Promise<string> {
   // Java ignores an archive of jars at another place, and one of another Java, which may cost it its own as well.
   const name = `kafka-classes-${shortHash(about, jars)}`
-  const classpathIn = (dir: string) => join(dir, 'kafka', '*')
-  const options = { timeoutMs: ARCHIVE_TIMEOUT_MS, signal }
-  try {
-    const archived = await builtOnce(name, [], options, async (dir) => {
-      symlinkSync(jars, join(dir, 'kafka'))
-      await archiveClasses({ dir: join(dir, 'broker'), classpath: classpathIn(dir), java, signal })
-    })
-    return classpathIn(archived)
-  } catch (error) {
+  const archiving = builtOnce(name, [], { timeoutMs: ARCHIVE_TIMEOUT_MS, signal }, async (dir) => {
+    symlinkSync(jars, join(dir, 'kafka'))
+    await archiveClasses({ dir: join(dir, 'broker'), classpath: join(dir, 'kafka', '*'), java, signal })
+  })
+  const folder = await archiving.catch((error) => {
     if (signal?.aborted || !(error instanceof Failure)) throw error
-    return join(jars, '*')
-  }
+  })
+  return folder === undefined ? join(jars, '*') : join(folder, 'kafka', '*')
 }
 
 /** The redis-server that is installed, else one that Maven fetches once. Throws as `ensureKafka`. */

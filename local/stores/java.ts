@@ -37,9 +37,8 @@ export async function findJava(signal?: AbortSignal): Promise<Java> {
   const { code, output, missing } = await runCommand(java, ['-version'], { timeoutMs: 20_000, signal })
   // macOS has a stub named java that only prints that Java is missing.
   if (missing || code !== 0) throw new Failure(`${java} not found or not working: ${advice}`)
-  const version = /version "([^"]+)"/.exec(output)?.[1] ?? 'unknown'
   // Java 8 called itself 1.8.
-  const major = Number(version.replace(/^1\./, '').split(/[.\-+]/)[0])
-  if (!(major >= OLDEST)) throw new Failure(`${java} is version ${version}, which is too old. ${advice}`)
+  const [, version = 'unknown', major] = /version "((?:1\.)?(\d+)[^"]*)"/.exec(output) ?? []
+  if (!(Number(major) >= OLDEST)) throw new Failure(`${java} is version ${version}, which is too old. ${advice}`)
   return { java, about: output }
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { createAuthority } from './certificates.ts'
-import { answersKafka, localNode, type NodeOptions, newClusterId, startNode } from './kafka.ts'
+import { answersKafka, type NodeOptions, newClusterId, nodeSettings, startNode } from './kafka.ts'
 
 /** `dir` belongs to this cluster alone: certificates and data. It is made when missing. */
 type ClusterOptions = Pick<NodeOptions, 'dir' | 'classpath' | 'java' | 'startTimeoutMs' | 'signal'> & {
@@ -28,10 +28,25 @@ export async function startKafkaCluster({ dir, logDir, passwords, nextPort, ...o
   // The ports for clients are the first ones and in a row.
   const clients = [nextPort(), nextPort(), nextPort()]
   const places = clients.map((client, n) => ({ id: n + 1, client, broker: nextPort(), controller: nextPort() }))
-  const common = { ...clusterSettings(places), ...scram, ...brokersByCertificate(caFile) }
+  const common = {
+    ...clusterSettings(places),
+    ...scram,
+    // Brokers know each other by certificates.
+    'listener.security.protocol.map': 'SASL_SSL:SASL_SSL,BROKER:SSL,CONTROLLER:SSL',
+    'inter.broker.listener.name': 'BROKER',
+    'listener.name.broker.ssl.client.auth': 'required',
+    'listener.name.controller.ssl.client.auth': 'required',
+    'ssl.truststore.type': 'PEM',
+    'ssl.truststore.location': caFile,
+    'ssl.principal.mapping.rules': 'RULE:^CN=([^,]+).*$/$1/',
+    'super.users': `User:${BROKER};User:admin`,
+    'replica.selector.class': 'org.apache.kafka.common.replica.RackAwareReplicaSelector',
+  }
   const formatArgs = withPasswords(passwords)
-  const clusterId = clusterIdOf(dir)
   const ca = readFileSync(caFile)
+  const idFile = join(dir, 'cluster-id')
+  if (!existsSync(idFile)) writeFileSync(idFile, newClusterId())
+  const clusterId = readFileSync(idFile, 'utf8').trim()
 
   function start({ id, client, broker, controller }: (typeof places)[number], signal?: AbortSignal) {
     const listeners = [`SASL_SSL://${HOST}:${client}`, `BROKER://${HOST}:${broker}`]
@@ -83,42 +98,14 @@ export function scramOverTls(dir: string, name: string, hosts: readonly string[]
 
 /** The arguments that give users their passwords when the data directory is formatted. */
 export const withPasswords = (passwords: Record<string, string>, mechanism = MECHANISM) =>
-  Object.entries(passwords).flatMap(([user, password]) => [
+  Object.entries(passwords).flatMap(([user, secret]) => [
     '--add-scram',
-    `${mechanism}=[name=${user},password=${password}]`,
+    `${mechanism}=[name=${user},password=${secret}]`,
   ])
 
-function clusterIdOf(dir: string): string {
-  const file = join(dir, 'cluster-id')
-  if (!existsSync(file)) writeFileSync(file, `${newClusterId()}\n`)
-  return readFileSync(file, 'utf8').trim()
-}
-
-type Places = readonly { id: number; controller: number }[]
-
-const brokersByCertificate = (caFile: string) => ({
-  'listener.security.protocol.map': 'SASL_SSL:SASL_SSL,BROKER:SSL,CONTROLLER:SSL',
-  'inter.broker.listener.name': 'BROKER',
-  'listener.name.broker.ssl.client.auth': 'required',
-  'listener.name.controller.ssl.client.auth': 'required',
-  'ssl.truststore.type': 'PEM',
-  'ssl.truststore.location': caFile,
-  'ssl.principal.mapping.rules': 'RULE:^CN=([^,]+).*$/$1/',
-  'super.users': `User:${BROKER};User:admin`,
-  'replica.selector.class': 'org.apache.kafka.common.replica.RackAwareReplicaSelector',
-})
-
-/**
- * What the nodes on a developer's machine have in common: each record on all of them, of which up to two must have it.
- * `places` has the ports of the controllers.
- */
-export const clusterSettings = (places: Places) => ({
-  ...localNode,
+/** What the nodes of a cluster have in common. `places` has the ports of the controllers. */
+export const clusterSettings = (places: readonly { id: number; controller: number }[]) => ({
+  ...nodeSettings(places.length),
   'controller.quorum.voters': places.map(({ id, controller }) => `${id}@${HOST}:${controller}`).join(','),
-  'default.replication.factor': places.length,
-  'min.insync.replicas': Math.min(2, places.length),
   'unclean.leader.election.enable': false,
-  'offsets.topic.replication.factor': places.length,
-  'transaction.state.log.replication.factor': places.length,
-  'transaction.state.log.min.isr': Math.min(2, places.length),
 })

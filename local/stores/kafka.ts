@@ -7,8 +7,8 @@ import { type CommandOptions, endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { freePort } from '../processes/port.ts'
 import { type RunningProcess, type StartOptions, startUntilReady } from '../processes/process.ts'
-import { answers } from './answers.ts'
 import { JAVA_LANGUAGE, javaEnvironment } from './java.ts'
+import { answers } from './redis.ts'
 
 /** For a broker under load for minutes. The serial collector keeps the process at about 300 MB. */
 export const javaArgsForLoad = ['-Xmx256m', '-XX:+UseSerialGC']
@@ -19,9 +19,6 @@ export const defaultJavaArgs = [...javaArgsForLoad, '-XX:TieredStopAtLevel=1']
 const FORMAT_TIMEOUT_MS = 120_000
 const ARCHIVE_GRACE_MS = 60_000
 
-/** By their names in server.properties. */
-type KafkaSettings = Record<string, string | number | boolean>
-
 export type NodeOptions = StartOptions & {
   name: string
   /** Belongs to this node alone; made when missing. */
@@ -29,7 +26,8 @@ export type NodeOptions = StartOptions & {
   /** The class path of the Kafka jars. */
   classpath: string
   logFile: string
-  settings: KafkaSettings
+  /** By their names in server.properties. */
+  settings: Record<string, string | number | boolean>
   isReady(): Promise<boolean>
   java?: string
   javaArgs?: string[]
@@ -43,11 +41,7 @@ type SingleOptions = Omit<NodeOptions, 'name' | 'settings' | 'isReady'> & { port
 
 /**
  * A real Kafka: one KRaft node, broker and controller in one process, reachable from this machine only. Its ports are
- * free ones unless given.
- *
- * The data stays in dir and is used again by the next start there, also after a kill -9. Resolves when the
- * broker serves requests: about 2.5 s on an empty dir, less on its own data, 5 s after a kill -9 (the
- * controller first waits until the session of the broker that died has run out).
+ * free ones unless given. The data stays in dir and is used again by the next start there, also after a kill -9.
  */
 export async function startKafka(options: SingleOptions): Promise<RunningProcess & { brokers: string; port: number }> {
   const { port = await freePort(), controllerPort = await freePort(), ...others } = options
@@ -114,9 +108,7 @@ export function answersKafka(port: number, open: (to: { port: number; host: stri
 
 const dataDir = (dir: string) => join(dir, 'data')
 
-/**
- * Its arguments, which may have passwords, are in a file: every user of the machine can read the arguments of a process.
- */
+/** Its arguments are in a file, because they may have passwords, and every user can read the arguments of a process. */
 async function format(java: string, args: string[], dir: string, options: CommandOptions): Promise<void> {
   const file = join(dir, 'format.args')
   const quoted = args.map((arg) => `"${arg.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"\n`)
@@ -126,7 +118,7 @@ async function format(java: string, args: string[], dir: string, options: Comman
   if (code !== 0) throw new Failure(`Kafka's data directory could not be formatted:\n${endOf(output)}`)
 }
 
-function writeConfig(dir: string, settings: KafkaSettings): string {
+function writeConfig(dir: string, settings: NodeOptions['settings']): string {
   mkdirSync(dir, { recursive: true })
   const file = join(dir, 'server.properties')
   const all = {
@@ -146,11 +138,18 @@ function writeConfig(dir: string, settings: KafkaSettings): string {
   return file
 }
 
-/** Settings of every node on a developer's machine that differ from the defaults. */
-export const localNode = {
+/** Settings of the nodes on a developer's machine: each record on all of them, of which up to two must have it. */
+export const nodeSettings = (nodes: number) => ({
   'offsets.topic.num.partitions': 4,
   'transaction.state.log.num.partitions': 4,
   'share.coordinator.state.topic.num.partitions': 4,
+  'default.replication.factor': nodes,
+  'min.insync.replicas': Math.min(2, nodes),
+  'offsets.topic.replication.factor': nodes,
+  'transaction.state.log.replication.factor': nodes,
+  'transaction.state.log.min.isr': Math.min(2, nodes),
+  'share.coordinator.state.topic.replication.factor': nodes,
+  'share.coordinator.state.topic.min.isr': Math.min(2, nodes),
   // A consumer group of one gets its partitions at once.
   'group.initial.rebalance.delay.ms': 0,
   // After a kill -9 the next start, or the next leader, waits for the old session to end: 9 s by default.
@@ -158,14 +157,6 @@ export const localNode = {
   'broker.heartbeat.interval.ms': 500,
   // The default buffer of the log cleaner would take 128 MB, half of the heap.
   'log.cleaner.dedupe.buffer.size': 8 * 1024 * 1024,
-}
+})
 
-/** The settings of a single node: some defaults are for clusters. */
-export const singleNode = {
-  ...localNode,
-  'offsets.topic.replication.factor': 1,
-  'transaction.state.log.replication.factor': 1,
-  'transaction.state.log.min.isr': 1,
-  'share.coordinator.state.topic.replication.factor': 1,
-  'share.coordinator.state.topic.min.isr': 1,
-}
+export const singleNode = nodeSettings(1)

@@ -13,10 +13,9 @@ export type RunningServer = RunningProcess & {
   start(signal?: AbortSignal): Promise<RunningProcess>
 }
 
-type ServerOptions = StartOptions & {
+type SentinelOptions = StartOptions & {
   /** Belongs to these servers alone; made when missing. */
   dir: string
-  /** The program. */
   redisServer: string
   /** The folder of their logs; `dir` unless given. */
   logDir?: string
@@ -24,9 +23,6 @@ type ServerOptions = StartOptions & {
   nextPort?(): number | Promise<number>
   /** All of them connect to each other, and clients to them, by TLS. */
   tls?: Trusted | undefined
-}
-
-type SentinelOptions = ServerOptions & {
   appendOnly?: boolean
   downAfterMs?: number
   /**
@@ -77,9 +73,8 @@ export async function startSentinels(all: SentinelOptions) {
 
 /** The port for peers of a server with this plain port, and the settings of its TLS. */
 async function listenFor(port: number, tls?: Trusted): Promise<{ peerPort: number; settings: Record<string, string> }> {
-  if (tls === undefined) return { peerPort: port, settings: {} }
-  const peerPort = await freePort()
-  return { peerPort, settings: tlsAt(peerPort, tls) }
+  const peerPort = tls ? await freePort() : port
+  return { peerPort, settings: tls ? tlsAt(peerPort, tls) : {} }
 }
 
 /** The settings with which a server uses TLS at this port, and with other servers. */
@@ -88,7 +83,7 @@ export const tlsAt = (port: number, { cert, key, ca }: Trusted) => ({
   ...{ 'tls-cert-file': cert, 'tls-key-file': key, 'tls-ca-cert-file': ca },
 })
 
-async function startSentinel(name: string, config: string[][], options: ServerOptions): Promise<RunningServer> {
+async function startSentinel(name: string, config: string[][], options: SentinelOptions): Promise<RunningServer> {
   const { dir, logDir = dir, redisServer, nextPort = freePort } = options
   const port = await nextPort()
   const { settings, peerPort } = await listenFor(port, options.tls)

@@ -1,13 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { freePort } from '../processes/port.ts'
 import { type RunningProcess, type StartOptions, startUntilReady } from '../processes/process.ts'
-import { answers } from './answers.ts'
 
 export type RedisOptions = StartOptions & {
   /** Belongs to this server alone; made when missing. */
   dir: string
-  /** The program. */
   redisServer: string
   logFile: string
   name?: string
@@ -24,10 +22,7 @@ export type RedisOptions = StartOptions & {
   configFile?: string
 }
 
-/**
- * A real Redis, reachable from this machine only. Resolves when it responds to PING, that is, when its data are
- * loaded: about 0.1 s on an empty dir.
- */
+/** A real Redis, reachable from this machine only. Resolves when it responds to PING, when its data are loaded. */
 export async function startRedis(options: RedisOptions): Promise<RunningProcess & { url: string; port: number }> {
   const { dir, redisServer, logFile, appendOnly = false, more, configFile } = options
   const { name = 'redis', port = await freePort() } = options
@@ -56,6 +51,22 @@ export async function startRedis(options: RedisOptions): Promise<RunningProcess 
 export function writeConfig(file: string, words: readonly string[][]): void {
   const lines = words.map(([setting, ...values]) => [setting, ...values.map((value) => `"${value}"`)].join(' '))
   writeFileSync(file, `${lines.join('\n')}\n`)
+}
+
+/**
+ * Checks that a server replies to a request as it does when it serves clients. An open port is not enough: Docker opens
+ * the port of a container before anything in it listens. False also without a reply within 1 s.
+ */
+export async function answers(socket: Socket, request: Buffer, isRight: (answer: Buffer) => boolean): Promise<boolean> {
+  socket.setTimeout(1000, () => socket.destroy())
+  socket.write(request)
+  try {
+    // The end of the loop destroys the socket.
+    for await (const answer of socket) return isRight(answer)
+  } catch {
+    // It cannot be connected to, or has not replied.
+  }
+  return false
 }
 
 /** False also while Redis still loads its data (it then replies -LOADING). */

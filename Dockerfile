@@ -34,7 +34,7 @@ COPY package.json LICENSE ./
 COPY shared shared
 COPY services services
 COPY plantctl plantctl
-COPY local/acls.ts local/create-topic.ts local/grant-rights.ts local/provide-tokens.ts local/
+COPY local/create-topic.ts local/grant-rights.ts local/provide-tokens.ts local/
 COPY local/launch/run-file.ts local/launch/token.ts local/launch/
 COPY local/processes/failure.mjs local/processes/process-identity.ts local/processes/whole-file.ts local/processes/
 RUN chmod -R a+rX .

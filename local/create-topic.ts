@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { preconditionErrorOf, reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
@@ -9,14 +10,10 @@ import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { onSignal } from '@plant-store/shared/runtime/signals.ts'
 import { SERVICE_SETTINGS, tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
+import { Failure, runProgram } from './processes/failure.mjs'
 
 const { PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = SERVICE_SETTINGS
-const Settings = Type.Object({
-  ...KAFKA_SETTINGS,
-  PLANTS_TOPIC,
-  PLANTS_PARTITIONS,
-  PLANTS_TABLE,
-})
+const Settings = Type.Object({ ...KAFKA_SETTINGS, PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE })
 
 const WAIT_MS = 120_000
 /** For a Kafka that runs: a busy one may take longer for a connection than its limit. */
@@ -34,15 +31,11 @@ KAFKA_BROKERS and the security of Kafka select the cluster; PLANTS_TOPIC, PLANTS
 
 // The process 1 of a container ignores a signal without a handler. A setup that is cut off has not succeeded.
 onSignal(() => process.exit(1))
-try {
-  const [option, ...others] = process.argv.slice(2)
-  if (option === '--help' || option === '-h') process.stdout.write(HELP)
-  else if ((option === undefined || option === '--wait') && others.length === 0) await createTopics(option === '--wait')
-  else throw new Error(`Unknown arguments: ${process.argv.slice(2).join(' ')}. The options are --wait and --help.`)
-} catch (error) {
-  console.error(reasonOf(error))
-  process.exitCode = 1
-}
+await runProgram(async (args) => {
+  const { values } = parseArgs({ args, options: { wait: { type: 'boolean' } } })
+  await createTopics(values.wait === true).catch((error) => Promise.reject(new Failure(reasonOf(error))))
+  return 0
+}, HELP)
 
 async function createTopics(waits: boolean): Promise<void> {
   const settings = readSettings(Settings, process.env)
@@ -59,17 +52,11 @@ async function createTopics(waits: boolean): Promise<void> {
       waitsFor = reason
     },
   }
-  async function create(topic: string, kind?: TopicKind): Promise<boolean> {
-    try {
-      return await createTopic(kafka, { topic, partitions }, kind)
-    } catch (error) {
-      // A refusal passes while a new cluster is set up, which is what --wait is for.
-      throw waits ? error : preconditionErrorOf(error, { topic })
-    }
-  }
   async function provide(topic: string, kind?: TopicKind): Promise<void> {
+    // A refusal passes while a new cluster is set up, which is what --wait is for.
+    const refusal = (error: unknown) => Promise.reject(waits ? error : preconditionErrorOf(error, { topic }))
     try {
-      const created = await retry(() => create(topic, kind), patience)
+      const created = await retry(() => createTopic(kafka, { topic, partitions }, kind).catch(refusal), patience)
       // The brokers may become leaders of the new partitions only a little after they reported the topic as created.
       const known = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS }
       await retry(() => checkTopic(kafka, { topic, partitions }, kind), known)

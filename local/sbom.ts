@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { root } from './places.mjs'
 
-// Prints the software bill of materials of what is shipped, in CycloneDX.
+// Prints the software bill of materials of what is shipped, in CycloneDX. Fails when a package that the services,
+// plantctl or the consumer library are shipped with has a licence that is not permissive, or none.
 
-const TIMEOUT_MS = 60_000
-const MAX_BYTES = 16 * 1_048_576
-/** npm's mark of packages that only development needs. */
-const DEVELOPMENT = 'cdx:npm:package:development'
+const PERMISSIVE = new Set(['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'BlueOak-1.0.0', '0BSD'])
 
 type Component = {
   name: string
@@ -20,15 +18,25 @@ type Bill = { components: Component[]; dependencies: { ref: string; dependsOn: s
 
 /** The bill of all that is shipped. `npm sbom --omit=dev` would omit what development needs, too. */
 export function billOfMaterials(): Bill {
-  const options = { cwd: root, timeout: TIMEOUT_MS, maxBuffer: MAX_BYTES }
+  const options = { cwd: root, timeout: 60_000, maxBuffer: 16 * 1_048_576 }
   const bill: Bill = JSON.parse(execFileSync('npm', ['sbom', '--sbom-format=cyclonedx'], options).toString())
-  const isShipped = ({ properties = [] }: Component) =>
-    properties.every(({ name, value }) => name !== DEVELOPMENT || value !== 'true')
-  const unshipped = new Set(bill.components.filter((one) => !isShipped(one)).map((one) => one['bom-ref']))
+  const components = bill.components.filter(
+    ({ properties = [] }) =>
+      !properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true'),
+  )
+  const left = new Set(bill.components.filter((one) => !components.includes(one)).map((one) => one['bom-ref']))
   const dependencies = bill.dependencies
-    .filter(({ ref }) => !unshipped.has(ref))
-    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => !unshipped.has(other)) }))
-  return { ...bill, components: bill.components.filter(isShipped), dependencies }
+    .filter(({ ref }) => !left.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => !left.has(other)) }))
+  return { ...bill, components, dependencies }
 }
 
-if (import.meta.main) process.stdout.write(`${JSON.stringify(billOfMaterials(), null, 2)}\n`)
+if (import.meta.main) {
+  const bill = billOfMaterials()
+  process.stdout.write(`${JSON.stringify(bill, null, 2)}\n`)
+  for (const { name, version, licenses = [] } of bill.components) {
+    if (licenses.length > 0 && licenses.every(({ license }) => PERMISSIVE.has(license?.id ?? ''))) continue
+    console.error(`${name} ${version}: ${JSON.stringify(licenses)} is not among the permissive ones in local/sbom.ts`)
+    process.exitCode = 1
+  }
+}

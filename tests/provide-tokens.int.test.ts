@@ -96,7 +96,7 @@ describe('the step before, which creates the topics,', () => {
 
   it('explains its options, and refuses others', async () => {
     expect(await createTopic('--help')).toMatchObject({ code: 0, output: expect.stringContaining('--wait  waits') })
-    const output = 'Unknown arguments: --wiat. The options are --wait and --help.\n'
+    const output = "Unknown option '--wiat'. --help shows the options.\n"
     expect(await createTopic('--wiat')).toMatchObject({ code: 1, output })
   })
 })

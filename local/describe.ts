@@ -81,11 +81,9 @@ const DERIVED: Record<string, (written: string) => string> = {
     '|---|---|---|',
     '| `id` | required | a string: the same text as the key |',
     ...fields.map((field) => {
-      const { name, presence, isLater } = field
-      const others = isLater ? '; any other value is ignored' : '; `null` is invalid'
-      return presence === 'required'
-        ? `| \`${name}\` | required | ${inPayload(field)} |`
-        : `| \`${name}\` | optional | ${inPayload(field)}${others} |`
+      const others = field.isLater ? '; any other value is ignored' : '; `null` is invalid'
+      const [presence, more] = field.presence === 'required' ? ['required', ''] : ['optional', others]
+      return `| \`${field.name}\` | ${presence} | ${inPayload(field)}${more} |`
     }),
   ]),
 

@@ -61,7 +61,13 @@ async function main(args: string[]): Promise<number> {
   const texts = new Map(
     paths.filter(isText).map((path) => [path, readFileSync(join(root, path), 'utf8').replace(LEFT_OUT_LINE, '')]),
   )
-  refuseCollisions(name, texts, rename)
+  const collisions = [...collisionsOf(texts, rename)]
+  const shown = collisions.slice(0, COLLISIONS_SHOWN).map((collision) => `\n  ${collision}`)
+  if (collisions.length > 0)
+    throw new Failure(
+      `--name ${name} is a word of the code: ${collisions.length} times two names would become one. Give another word.` +
+        shown.join(''),
+    )
   await run('git', ['var', 'GIT_COMMITTER_IDENT'], root)
 
   const renamed = renamedTexts(options, texts, rename)
@@ -132,7 +138,12 @@ type Rename = (text: string) => string
 type Options = Name & { folder: string; fields: readonly Field[] }
 
 export function readOptions(args: string[]): Options {
-  const { values, positionals } = parsed(args)
+  const options = {
+    name: { type: 'string' },
+    plural: { type: 'string' },
+    field: { type: 'string', multiple: true },
+  } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
   const { name = '', plural = `${name}s` } = values
   for (const [option, word] of Object.entries({ name, plural }))
     if (!/^[a-z]{2,30}$/.test(word))
@@ -148,32 +159,6 @@ export function readOptions(args: string[]): Options {
   if (folder.startsWith(root))
     throw new Failure(`${folder} is in this repository: give a folder outside, such as ../orders.`)
   return { name, plural, folder, fields: fieldsOf(values.field ?? [], name) }
-}
-
-function parsed(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        name: { type: 'string' },
-        plural: { type: 'string' },
-        field: { type: 'string', multiple: true },
-      },
-      allowPositionals: true,
-    })
-  } catch (error) {
-    throw new Failure(`${(error as Error).message}. npm run scaffold -- --help shows the options.`)
-  }
-}
-
-function refuseCollisions(name: string, texts: ReadonlyMap<string, string>, rename: Rename): void {
-  const collisions = [...collisionsOf(texts, rename)]
-  if (collisions.length === 0) return
-  const shown = collisions.slice(0, COLLISIONS_SHOWN).map((collision) => `  ${collision}`)
-  throw new Failure(
-    `--name ${name} is a word of the code: ${collisions.length} times two names would become one. Give another word.\n` +
-      shown.join('\n'),
-  )
 }
 
 /** Its output. Throws a Failure if the command fails. */

@@ -28,23 +28,17 @@ export function fieldsOf(specs: readonly string[], record: string): Field[] {
     )
       throw refuse('give each value once, of letters, digits, - and _, as in enum(open|paid).')
     names.add(name)
-    return declared(name, kind, options, { isRequired: optional === undefined, record })
+    // An added field leaves what events and hashes have without it.
+    const start = `'${optional ? 'added' : 'required'}', 'The ${name} of the ${record}'`
+    const field = (called: string, rest: string, example: string | number): Field => ({
+      ...{ name, kind: called, line: `${name}: ${called}(${start}, ${rest}),` },
+      ...(!optional && { required: example }),
+    })
+    if (kind === 'text') return field(kind, `['${name} 1'], MAX_TEXT_CODE_POINTS`, `${name} 1`)
+    if (kind === 'int64') return field(kind, '[1n]', 1)
+    return field('enumeration', `[${options.map((value) => `'${value}'`).join(', ')}]`, options.at(-1) ?? '')
   })
   if (names.size > MAX_FIELDS)
     throw new Failure(`--field: ${names.size} fields with name and tag, at most ${MAX_FIELDS}.`)
   return fields
-}
-
-type Of = { isRequired: boolean; record: string }
-
-function declared(name: string, form: string, values: readonly string[], { isRequired, record }: Of): Field {
-  // An added field leaves what events and hashes have without it.
-  const start = `'${isRequired ? 'required' : 'added'}', 'The ${name} of the ${record}'`
-  const field = (kind: string, rest: string, example: string | number): Field => ({
-    ...{ name, kind, line: `${name}: ${kind}(${start}, ${rest}),` },
-    ...(isRequired && { required: example }),
-  })
-  if (form === 'text') return field(form, `['${name} 1'], MAX_TEXT_CODE_POINTS`, `${name} 1`)
-  if (form === 'int64') return field(form, '[1n]', 1)
-  return field('enumeration', `[${values.map((value) => `'${value}'`).join(', ')}]`, values.at(-1) ?? '')
 }

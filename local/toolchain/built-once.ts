@@ -8,17 +8,17 @@ import { withLock } from '../processes/lock.ts'
 
 type Options = { timeoutMs: number; signal?: AbortSignal | undefined }
 type Place = { cwd?: string; env?: NodeJS.ProcessEnv; advice?: string }
-/** Runs a program of the build and resolves to its output. Throws a Failure, which ends with the advice, when it fails. */
-type Run = (command: string, args: string[], place?: Place) => Promise<string>
-/** Fills the folder. */
-type Build = (folder: string, run: Run) => Promise<void>
+/** Fills the folder. `run` resolves to the output of a program; when it fails, its Failure ends with the advice. */
+type Build = (folder: string, run: (command: string, args: string[], place?: Place) => Promise<string>) => Promise<void>
 
 /**
  * The folder below `.local` with what is built from these files: built at the first call, and again when they change.
  * It is built in place, not renamed afterwards, because a virtual environment of Python contains its own path.
  */
 export async function builtOnce(name: string, sources: readonly string[], options: Options, build: Build) {
-  const folder = folderOf(name, sources)
+  // Without sources the name has the version.
+  const hash = sources.length > 0 ? `-${shortHash(...sources.map((source) => readFileSync(source)))}` : ''
+  const folder = join(cacheDir, `${name}${hash}`)
   const complete = join(folder, 'complete')
   if (existsSync(complete)) return folder
   const { timeoutMs, signal } = options
@@ -35,12 +35,6 @@ export async function builtOnce(name: string, sources: readonly string[], option
     writeFileSync(complete, '')
   })
   return folder
-}
-
-/** Without sources the name has the version. */
-export function folderOf(name: string, sources: readonly string[] = []): string {
-  if (sources.length === 0) return join(cacheDir, name)
-  return join(cacheDir, `${name}-${shortHash(...sources.map((source) => readFileSync(source)))}`)
 }
 
 /** A hash of these parts, for the name of a folder. */

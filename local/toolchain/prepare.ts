@@ -42,7 +42,13 @@ export async function ensureInstalled({ dev, folder = root }: { dev: boolean; fo
           'stop npm start and other services, and try again. The installation deletes what they load.',
       )
     const hasDev = Object.values(installedIn(folder)).some((locked) => locked.dev)
-    await npm(['ci', dev || hasDev ? '--include=dev' : '--omit=dev'], folder, onStart)
+    const args = ['ci', dev || hasDev ? '--include=dev' : '--omit=dev', ...OPTIONS]
+    const { code, output, missing } = await runCommand('npm', args, { cwd: folder, timeoutMs: TIMEOUT_MS, onStart })
+    if (missing) throw new Failure('npm not found: install Node 24 or newer, npm comes with it.')
+    if (code !== 0) throw new Failure(`npm could not install the packages of ${folder}: ${remedyOf(output)}`)
+    // On a full disk npm succeeds with parts of the files.
+    if (Object.keys(installedIn(folder)).length === 0)
+      throw new Failure(`npm could not install the packages of ${folder} completely: free space on its disk.`)
   })
 }
 
@@ -69,17 +75,6 @@ const installedIn = (folder: string) => readLock(folder, 'node_modules/.package-
 function readLock(folder: string, path: string): Record<string, Locked> {
   const file = join(folder, path)
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : {}
-}
-
-/** Installs packages from the registry into a folder. Throws a Failure that says what to change. */
-async function npm(args: string[], folder: string, onStart: (pid: number) => void): Promise<void> {
-  const options = { cwd: folder, timeoutMs: TIMEOUT_MS, onStart }
-  const { code, output, missing } = await runCommand('npm', [...args, ...OPTIONS], options)
-  if (missing) throw new Failure('npm not found: install Node 24 or newer, npm comes with it.')
-  if (code !== 0) throw new Failure(`npm could not install the packages of ${folder}: ${remedyOf(output)}`)
-  // On a full disk npm succeeds with parts of the files.
-  if (Object.keys(installedIn(folder)).length === 0)
-    throw new Failure(`npm could not install the packages of ${folder} completely: free space on its disk.`)
 }
 
 /** The advice that follows from the output of an npm that failed. */

@@ -38,13 +38,10 @@ const pod = closed({
 })
 
 /** A setting may be in clear text unless a file can have it. */
-const isClear = (all: Properties, setting: string) =>
-  !FIXED.includes(setting) && !setting.endsWith('_FILE') && !(`${setting}_FILE` in all)
-
 const settingsOf = (all: Properties) =>
   Object.fromEntries(
     Object.entries(all)
-      .filter(([setting]) => isClear(all, setting))
+      .filter(([setting]) => !FIXED.includes(setting) && !setting.endsWith('_FILE') && !(`${setting}_FILE` in all))
       .map(([setting, property]) => [setting, valueSchema(setting, property)]),
   )
 

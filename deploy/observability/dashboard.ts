@@ -11,10 +11,9 @@ const NARROWEST = 6
 /** A query of Prometheus, and the name of each of its lines. */
 type Query = [expression: string, legend: string]
 
-function panel(title: string, unit: string, queries: Query[], description = ''): PanelBuilder {
+function panel(title: string, unit: string, queries: Query[]): PanelBuilder {
   const panel = new PanelBuilder()
     .title(title)
-    .description(description)
     .unit(unit)
     .min(0)
     .fillOpacity(8)
@@ -41,10 +40,7 @@ const INSTANCE = '{{instance}}'
 const ROWS: Record<string, PanelBuilder[]> = {
   'Requests of each operation': [
     panel('Rate', 'reqps', [[rate('http_requests_total', 'method, route'), '{{method}} {{route}}']]),
-    panel(
-      'Errors',
-      'reqps',
-      [[rate('http_requests_total{error!=""}', 'error'), '{{error}}']],
+    panel('Errors', 'reqps', [[rate('http_requests_total{error!=""}', 'error'), '{{error}}']]).description(
       'By the number in the body; docs/reference/http-api.md lists them.',
     ),
     panel('Duration, 99 %', 's', [
@@ -63,13 +59,10 @@ const ROWS: Record<string, PanelBuilder[]> = {
     ]),
     panel('Time of an append', 's', percentiles('append_duration_seconds')),
     panel('From the append to the verdict', 's', percentiles('verdict_wait_seconds')),
-    panel(
-      'Verdicts',
-      'ops',
-      [
-        [rate('verdicts_total', 'by'), 'by {{by}}'],
-        [total('append_failures_total'), 'failed attempts'],
-      ],
+    panel('Verdicts', 'ops', [
+      [rate('verdicts_total', 'by'), 'by {{by}}'],
+      [total('append_failures_total'), 'failed attempts'],
+    ]).description(
       'acknowledgement: no other api has written in between, so the create need not wait for the tail or Redis.',
     ),
   ],

@@ -12,19 +12,24 @@ const instrumentationEmitter = { emit() {} }
 const createGroup = (cluster: object) =>
   new ConsumerGroup({ groupId: 'plants', cluster, logger, instrumentationEmitter })
 
-type Moved = { nodeIds?: string[]; isSame?: boolean }
+const failed = (fields: object = {}) => Object.assign(new Error('failed'), fields)
+const never = new Promise<never>(() => {})
 
-/** A group whose coordinator has moved, unless `isSame`, and whose former one reacts to a request in this way. */
-function movedGroup(react: () => Promise<void>, { nodeIds = ['1', '2'], isSame = false }: Moved = {}) {
+type Moved = { nodeIds?: string[]; found?: 1 | 2 | 'none'; memberId?: string | null }
+
+/** A group whose coordinator has moved, unless another one is `found`; the former one reacts to a request in this way. */
+function movedGroup(react: () => Promise<void>, { nodeIds = ['1', '2'], found = 2, memberId = 'member' }: Moved = {}) {
   const former = { nodeId: '1', heartbeat: react, leaveGroup: react }
   const brokers = { 1: former, 2: { nodeId: '2', heartbeat: async () => {} } }
-  const nodeId = isSame ? 1 : 2
   const group = createGroup({
     ...{ brokerPool: { brokers }, getNodeIds: () => nodeIds, refreshMetadata: async () => {} },
-    findGroupCoordinatorMetadata: async () => ({ coordinator: { nodeId } }),
-    findGroupCoordinator: async () => brokers[nodeId],
+    async findGroupCoordinatorMetadata() {
+      if (found === 'none') throw new Error('not retriable')
+      return { coordinator: { nodeId: found } }
+    },
+    findGroupCoordinator: async () => brokers[found as 1 | 2],
   })
-  return Object.assign(group, { memberId: 'member', coordinator: former, offsetManager: { coordinator: former } })
+  return Object.assign(group, { memberId, coordinator: former, offsetManager: { coordinator: former } })
 }
 
 it.each<[string, object, Moved, number]>([
@@ -32,31 +37,24 @@ it.each<[string, object, Moved, number]>([
   ['is the coordinator no more', { type: 'NOT_COORDINATOR_FOR_GROUP' }, {}, 1],
   ['has left the cluster', {}, { nodeIds: ['2'] }, 0],
 ])('heartbeats and commits go to the new coordinator when the former one %s', async (_, fields, moved, requests) => {
-  const former = vi.fn(() => Promise.reject(Object.assign(new Error('failed'), fields)))
+  const former = vi.fn(() => Promise.reject(failed(fields)))
   const group = movedGroup(former, moved)
   await group.heartbeat({ interval: 0 })
   expect(group).toMatchObject({ coordinator: { nodeId: '2' }, offsetManager: { coordinator: { nodeId: '2' } } })
   expect(former).toHaveBeenCalledTimes(requests)
 })
 
-it.each<[string, object, Moved]>([
-  ['the group has expelled the member', { type: 'UNKNOWN_MEMBER_ID' }, {}],
-  ['the coordinator cannot be reached and is the same', {}, { isSame: true }],
-])('a heartbeat fails when %s', async (_, fields, moved) => {
-  const error = Object.assign(new Error('failed'), fields)
+it.each<[string, Error, Moved]>([
+  ['the group expels the member', failed({ type: 'UNKNOWN_MEMBER_ID' }), {}],
+  ['the coordinator cannot be reached and is the same', failed(), { found: 1 }],
+  ['the coordinator cannot be reached and none is found', failed(), { found: 'none' }],
+])('a heartbeat fails with its own error when %s', async (_, error, moved) => {
   await expect(movedGroup(() => Promise.reject(error), moved).heartbeat({ interval: 0 })).rejects.toBe(error)
 })
 
 it('a heartbeat fails after the group has expelled the member, which makes it join again', async () => {
-  const group = Object.assign(movedGroup(vi.fn()), { memberId: null })
-  await expect(group.heartbeat({ interval: 0 })).rejects.toMatchObject({ type: 'UNKNOWN_MEMBER_ID' })
-})
-
-it('a heartbeat fails with its own error when no coordinator is found', async () => {
-  const error = new Error('no connection')
-  const group = movedGroup(() => Promise.reject(error))
-  group.cluster.findGroupCoordinatorMetadata = () => Promise.reject(new Error('not retriable'))
-  await expect(group.heartbeat({ interval: 0 })).rejects.toBe(error)
+  const heartbeat = movedGroup(vi.fn(), { memberId: null }).heartbeat({ interval: 0 })
+  await expect(heartbeat).rejects.toMatchObject({ type: 'UNKNOWN_MEMBER_ID' })
 })
 
 it.each([-3_600_000, 3_600_000])('heartbeats keep their interval when the clock jumps by %d ms', async (jumpMs) => {
@@ -72,24 +70,19 @@ it.each([-3_600_000, 3_600_000])('heartbeats keep their interval when the clock 
   expect([await heartbeatsAfter(1_999), await heartbeatsAfter(1)]).toEqual([0, 1])
 })
 
-it('a heartbeat without a response does not delay the fetches, and the next one fails with its error', async () => {
-  const { promise, reject } = Promise.withResolvers<void>()
-  const error = Object.assign(new Error('failed'), { type: 'REBALANCE_IN_PROGRESS' })
-  const group = movedGroup(() => promise)
-  await group.heartbeat({ interval: 0 })
-  reject(error)
-  await expect(group.heartbeat({ interval: 0 })).rejects.toBe(error)
-})
-
-it('a heartbeat that was late and succeeded does not stand for the next one', async () => {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const react = vi.fn(() => promise)
+it('a late heartbeat does not delay the fetches; the next one fails with its error, or is sent after its success', async () => {
+  const error = failed({ type: 'REBALANCE_IN_PROGRESS' })
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const react = vi.fn(() => second.promise).mockReturnValueOnce(first.promise)
   const group = movedGroup(react)
   await group.heartbeat({ interval: 0 })
-  resolve()
+  first.reject(error)
+  await expect(group.heartbeat({ interval: 0 })).rejects.toBe(error)
+  await group.heartbeat({ interval: 0 })
+  second.resolve()
   await turn()
   await group.heartbeat({ interval: 0 })
-  expect(react).toHaveBeenCalledTimes(2)
+  expect(react).toHaveBeenCalledTimes(3)
 })
 
 it('a group is joined as the member of the consumer before, but not again after it has expelled that member', async () => {
@@ -107,77 +100,65 @@ it('a group is joined as the member of the consumer before, but not again after 
   expect(joinGroup.mock.calls.map(([{ memberId }]) => memberId)).toEqual(['member', ''])
 })
 
-const LINES_MAX = 1_000
+const LOOKS_MAX = 1_000
 
 it('a consumer ends that is stopped while the brokers change', async () => {
-  let nodeIds = ['1', '2']
+  let [nodeIds, looks] = [['1', '2'], 0]
   const fetched = Promise.withResolvers<void>()
   const consumerGroup = {
-    ...{
-      connect: async () => {},
-      joinAndSync: async () => {},
-      heartbeat: async () => {},
-      leave: vi.fn(async () => {}),
+    ...{ connect: async () => {}, joinAndSync: async () => {}, heartbeat: async () => {}, leave: async () => {} },
+    getNodeIds() {
+      // The test could not fail in a loop without an end.
+      if (++looks === LOOKS_MAX) throw new Error('too many looks')
+      return nodeIds
     },
-    getNodeIds: () => nodeIds,
-    fetch: vi.fn(async (nodeId: string) => {
+    async fetch(nodeId: string) {
       await (nodeId === '1' ? fetched.promise : turn())
       return []
-    }),
+    },
   }
-  let lines = 0
-  function debug(): void {
-    // The test could not fail in a loop without an end.
-    if (++lines === LINES_MAX) throw new Error('too many lines')
-  }
-  const own = { ...logger, namespace: () => own, debug }
-  const runner = new Runner({ logger: own, consumerGroup, instrumentationEmitter, onCrash() {}, concurrency: 1 })
+  const runner = new Runner({ logger, consumerGroup, instrumentationEmitter, onCrash() {}, concurrency: 1 })
   await runner.start()
-  await vi.waitFor(() => expect(consumerGroup.fetch.mock.calls.length).toBeGreaterThan(2))
   nodeIds = ['1']
-  const fetches = () => consumerGroup.fetch.mock.calls.length
-  for (let before = -1; before < fetches(); await turn()) before = fetches()
+  for (let before = -1; before < looks; await turn()) before = looks
   const stopped = runner.stop()
   fetched.resolve()
   await stopped
-  expect(lines).toBeLessThan(LINES_MAX)
-  expect(consumerGroup.leave).toHaveBeenCalledOnce()
+  expect(looks).toBeLessThan(LOOKS_MAX)
 })
 
-/** A cluster in which broker 2, to which all requests are sent, does not respond, and which it soon leaves. */
-function clusterLeft() {
-  const { promise: never, reject } = Promise.withResolvers<never>()
-  const connectionPool = { host: 'kafka-2', port: 9092, pool: [{ openedAt: 0, drop: reject }] }
-  const broker = { nodeId: '2', connectionPool, heartbeat: () => never }
-  const brokers: Record<string, object> = { 1: {}, 2: broker }
-  const refreshMetadata = async () => void delete brokers[2]
-  const getNodeIds = () => Object.keys(brokers)
-  const findGroupCoordinator = async () => 'the new one'
-  const findGroupCoordinatorMetadata = async () => ({ coordinator: { nodeId: 1 } })
-  const refreshMetadataIfNecessary = () => never
-  const found = { findGroupCoordinator, findGroupCoordinatorMetadata }
-  return {
-    broker,
-    cluster: { refreshMetadata, refreshMetadataIfNecessary, getNodeIds, ...found, brokerPool: { brokers } },
+describe('a broker that does not respond and leaves the cluster', () => {
+  function openGroup() {
+    const { promise: never, reject } = Promise.withResolvers<never>()
+    const connectionPool = { host: 'kafka-2', port: 9092, pool: [{ openedAt: 0, drop: reject }] }
+    const coordinator = { nodeId: '2', connectionPool, heartbeat: () => never }
+    const brokers: Record<string, object> = { 1: {}, 2: coordinator }
+    const group = createGroup({
+      ...{ brokerPool: { brokers }, getNodeIds: () => Object.keys(brokers) },
+      refreshMetadata: async () => void delete brokers[2],
+      refreshMetadataIfNecessary: () => never,
+      findGroupCoordinator: async () => 'the new one',
+      findGroupCoordinatorMetadata: async () => ({ coordinator: { nodeId: 1 } }),
+    })
+    return Object.assign(group, { maxWaitTime: 0, memberId: 'member', coordinator })
   }
-}
 
-it('a fetch ends when its broker does not respond and has left the cluster', async () => {
-  const { cluster } = clusterLeft()
-  const group = Object.assign(createGroup(cluster), { maxWaitTime: 0 })
-  expect(await group.fetch('2')).toEqual([])
-})
+  it('ends a fetch', async () => {
+    expect(await openGroup().fetch('2')).toEqual([])
+  })
 
-it('a heartbeat ends when the coordinator does not respond and has left the cluster', async () => {
-  const { broker, cluster } = clusterLeft()
-  const group = Object.assign(createGroup(cluster), { memberId: 'member', coordinator: broker })
-  await group.heartbeat({ interval: 0 })
-  await vi.waitFor(() => expect(group.coordinator).toBe('the new one'))
+  it('ends a heartbeat', async () => {
+    const group = openGroup()
+    await group.heartbeat({ interval: 0 })
+    await vi.waitFor(() => expect(group.coordinator).toBe('the new one'))
+  })
 })
 
 it('a group is left although its coordinator does not respond', async () => {
-  await expect(movedGroup(() => new Promise(() => {})).leave()).resolves.toBeUndefined()
+  await expect(movedGroup(() => never).leave()).resolves.toBeUndefined()
 })
+
+const preferredReplica = () => ({ plants: { 0: { nodeId: 2, expireAt: Infinity } } })
 
 it.each([
   ['the replica', 'is among the brokers', { brokers: ['1', '2'], offlineReplicas: [] }, 2, Infinity],
@@ -188,92 +169,77 @@ it.each([
   const findTopicPartitionMetadata = () => [{ partitionId: 0, leader: 1, leaderEpoch: 7, offlineReplicas }]
   const ledBy = vi.fn()
   const group = createGroup({ brokerPool, findTopicPartitionMetadata, getNodeIds: () => brokers, reader: { ledBy } })
-  group.preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
+  group.preferredReadReplicasPerTopicPartition = preferredReplica()
   expect(group.findReadReplicaForPartitions('plants', [0])).toEqual({ [read]: [0] })
   expect(brokerPool).toEqual({ metadataExpireAt })
   expect(ledBy).toHaveBeenCalledWith(0, 7)
 })
 
+const outOfRangeError = new KafkaJSOffsetOutOfRange(new Error('out of range'), { topic: 'plants', partition: 0 })
+
 it.each([
-  [
-    'less than the leader',
-    new KafkaJSOffsetOutOfRange(new Error('out of range'), { topic: 'plants', partition: 0 }),
-    0,
-  ],
-  ['the partition no more', Object.assign(new Error('moved'), { type: 'NOT_LEADER_FOR_PARTITION' }), 0],
-  ['another topic', Object.assign(new Error('recreated'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' }), 1],
-])('the leader is asked when the preferred replica has %s', async (_, error, joins) => {
+  ['less than the leader', outOfRangeError, preferredReplica(), { joins: 0, told: [] }],
+  ['the partition no more', failed({ type: 'NOT_LEADER_FOR_PARTITION' }), preferredReplica(), { joins: 0, told: [] }],
+  ['another topic', failed({ type: 'UNKNOWN_TOPIC_OR_PARTITION' }), preferredReplica(), { joins: 1, told: [] }],
+  ['no preference, so the reader is told', outOfRangeError, {}, { joins: 0, told: [[0]] }],
+])('the leader is asked when the preferred replica has %s', async (_, error, preferred, { joins, told }) => {
   const outOfRange = vi.fn()
   const group = createGroup({ refreshMetadata: async () => {}, brokerPool: {}, reader: { outOfRange } })
-  const preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
   const joinAndSync = vi.fn(async () => {})
-  Object.assign(group, { preferredReadReplicasPerTopicPartition, joinAndSync })
+  Object.assign(group, { preferredReadReplicasPerTopicPartition: preferred, joinAndSync })
   await group.recoverFromFetch(error)
   expect(group.preferredReadReplicasPerTopicPartition).toEqual({})
-  expect(outOfRange).not.toHaveBeenCalled()
+  expect(outOfRange.mock.calls).toEqual(told)
   expect(joinAndSync).toHaveBeenCalledTimes(joins)
 })
 
-describe('a broker that cannot be connected to', () => {
-  const RACK_AGAIN_AFTER_MS = 300_000
-  const brokers = [1, 2].map((nodeId) => ({ nodeId, host: `broker-${nodeId}`, port: 9092 }))
-  const refused = (nodeId: number) => new KafkaJSConnectionError('refused', { broker: `broker-${nodeId}:9092` })
-  const wrapped = Object.assign(new Error('retries', { cause: refused(2) }), { name: 'KafkaJSNumberOfRetriesExceeded' })
-
+describe('with time that passes only when the test says so', () => {
   beforeEach(() => fakeTimers())
 
-  async function groupAfter(error: Error, rackId: string) {
+  const RACK_AGAIN_AFTER_MS = 300_000
+  const refused = (nodeId: number) => new KafkaJSConnectionError('refused', { broker: `broker-${nodeId}:9092` })
+
+  it.each([
+    ['is the replica of the rack', refused(2), ['here', '', '', 'here']],
+    [
+      'is that one, after retries',
+      Object.assign(new Error('retries', { cause: refused(2) }), { name: 'KafkaJSNumberOfRetriesExceeded' }),
+      ['here', '', '', 'here'],
+    ],
+    [
+      'is that one, and does not respond',
+      new KafkaJSRequestTimeoutError('timed out', { broker: 'broker-2:9092' }),
+      ['here', '', '', 'here'],
+    ],
+    ['is a leader', refused(1), ['here', 'here', 'here', 'here']],
+    ['is any, without a rack', refused(2), ['', '', '', '']],
+  ])('a broker that cannot be connected to, and %s', async (_, error, [rackId, ...later]) => {
+    const brokers = [1, 2].map((nodeId) => ({ nodeId, host: `broker-${nodeId}`, port: 9092 }))
     const findTopicPartitionMetadata = () => [{ partitionId: 0, leader: 1, offlineReplicas: [] }]
     const brokerPool = { metadataExpireAt: Infinity, metadata: { brokers } }
     const group = createGroup({ brokerPool, findTopicPartitionMetadata, getNodeIds: () => ['1', '2'] })
-    group.preferredReadReplicasPerTopicPartition = { plants: { 0: { nodeId: 2, expireAt: Infinity } } }
-    const recovered = Object.assign(group, { rackId }).recoverFromFetch(error)
+    Object.assign(group, { preferredReadReplicasPerTopicPartition: preferredReplica(), rackId })
+    const recovered = group.recoverFromFetch(error)
     await vi.advanceTimersByTimeAsync(1_000)
     await recovered
-    return group
-  }
-
-  it.each([
-    ['is the replica of the rack', refused(2)],
-    ['is that one, after retries', wrapped],
-    ['is that one, and does not respond', new KafkaJSRequestTimeoutError('timed out', { broker: 'broker-2:9092' })],
-  ])('is left for five minutes when it %s', async (_, error) => {
-    const group = await groupAfter(error, 'here')
     const rackAfter = (ms: number) => {
       vi.advanceTimersByTime(ms)
       group.findReadReplicaForPartitions('plants', [0])
       return group.rackId
     }
-    expect([rackAfter(0), rackAfter(RACK_AGAIN_AFTER_MS - 1_001), rackAfter(1)]).toEqual(['', '', 'here'])
+    expect([rackAfter(0), rackAfter(RACK_AGAIN_AFTER_MS - 1_001), rackAfter(1)]).toEqual(later)
   })
-
-  it.each([
-    ['a leader', refused(1), 'here'],
-    ['any, without a rack', refused(2), ''],
-  ])('leaves the rack as it is when it is %s', async (_, error, rackId) => {
-    const group = await groupAfter(error, rackId)
-    expect(group.rackId).toBe(rackId)
-    vi.advanceTimersByTime(2 * RACK_AGAIN_AFTER_MS)
-    group.findReadReplicaForPartitions('plants', [0])
-    expect(group.rackId).toBe(rackId)
-  })
-})
-
-it('a reader is told that the leader does not have the offset of a partition', async () => {
-  const outOfRange = vi.fn()
-  const error = new KafkaJSOffsetOutOfRange(new Error(), { topic: 'plants', partition: 0 })
-  await createGroup({ reader: { outOfRange } }).recoverFromFetch(error)
-  expect(outOfRange).toHaveBeenCalledWith(0)
-})
-
-describe('the errors of fetches', () => {
-  beforeEach(() => fakeTimers())
 
   const RETRIES = 5
   const LONG_MS = 60_000
+  const lost = new KafkaJSConnectionError('lost')
+  const lasting = failed({ retriable: false })
 
-  /** The numbers of fetches that begin, and of crashes, when each fetch fails after this time. */
-  async function fetchesOf(failsAfterMs: number, error: Error) {
+  it.each([
+    ['crash the consumer when six follow each other', 1_000, lost, { begun: RETRIES + 1, crashes: 1 }],
+    ['do not when a minute of fetching is before each', LONG_MS, lost, { begun: 12, crashes: 0 }],
+    ['crash it at once when another fetch would not change them', LONG_MS, lasting, { begun: 1, crashes: 1 }],
+  ])('the errors of fetches %s', async (_what, failsAfterMs, error, { begun, crashes }) => {
     const onCrash = vi.fn()
     const fetch = vi.fn(() => new Promise((_, reject) => setTimeout(reject, failsAfterMs, error)))
     const consumerGroup = { connect: async () => {}, joinAndSync: async () => {}, getNodeIds: () => ['1'], fetch }
@@ -284,16 +250,6 @@ describe('the errors of fetches', () => {
     const stopped = runner.stop()
     await vi.advanceTimersByTimeAsync(failsAfterMs)
     await stopped
-    return { begun: fetch.mock.calls.length, crashes: onCrash.mock.calls.length }
-  }
-
-  const lost = new KafkaJSConnectionError('lost')
-  const lasting = Object.assign(new Error('lasting'), { retriable: false })
-  it.each([
-    ['crash the consumer when six follow each other', 1_000, lost, { begun: RETRIES + 1, crashes: 1 }],
-    ['do not when a minute of fetching is before each', LONG_MS, lost, { begun: 12, crashes: 0 }],
-    ['crash it at once when another fetch would not change them', LONG_MS, lasting, { begun: 1, crashes: 1 }],
-  ])('%s', async (_what, failsAfterMs, error, counts) => {
-    expect(await fetchesOf(failsAfterMs, error)).toEqual(counts)
+    expect([fetch.mock.calls.length, onCrash.mock.calls.length]).toEqual([begun, crashes])
   })
 })

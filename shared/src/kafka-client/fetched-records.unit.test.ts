@@ -26,13 +26,8 @@ const encodeHeader = original.load('src/protocol/recordBatch/header/v0/index.js'
 const { RecordBatch } = original.load('src/protocol/recordBatch/v0/index.js')
 
 type Headers = [name: string, value: Buffer | null][]
-type Message = {
-  key?: Buffer | null
-  value?: Buffer | null
-  headers?: Headers
-  timestampDelta?: bigint
-  offsetDelta?: number
-}
+type Content = Buffer | null
+type Message = { key?: Content; value?: Content; headers?: Headers; timestampDelta?: bigint; offsetDelta?: number }
 type BatchFields = { compression?: number; [field: string]: unknown }
 
 /** Built from the parts of kafkajs, because its record encoder does not support headers without a value. */
@@ -81,19 +76,16 @@ const undecodable = async (batches: Buffer) => {
 const fetchedByOriginal = async (batches: Buffer) => partsOf(await fetchedBy(original.load, batches))
 
 const FIELDS = { firstOffset: 1_000n, firstTimestamp: 1_795_281_883_402n, maxTimestamp: 1_795_281_883_999n }
-
-async function decoded(headers: Headers) {
-  const [record] = await fetched(await batchOf([{ key: Buffer.from('42'), headers }], FIELDS))
-  return record as DecodedRecord
-}
 const [one, two] = ['1', '2'].map((text) => Buffer.from(text)) as [Buffer, Buffer]
 
 const LOG_APPEND_TIME = 0x08
 const CONTROL = 0x20
 
-const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array))
-const long = fc.integer({ min: 40, max: 300 }).map((length) => Buffer.alloc(length, 'long'))
-const content = fc.oneof({ weight: 5, arbitrary: bytes }, { weight: 1, arbitrary: long }, fc.constant(null))
+const content = fc.oneof(
+  { weight: 5, arbitrary: fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array)) },
+  fc.integer({ min: 40, max: 300 }).map((length) => Buffer.alloc(length, 'long')),
+  fc.constant(null),
+)
 /** The names that every event has, and others. Inherited names are left out: kafkajs decodes those wrongly. */
 const name = fc
   .oneof(
@@ -107,10 +99,10 @@ const int64 = fc.oneof(
   fc.integer({ min: 0, max: 2 ** 42 }).map(BigInt),
   fc.constantFrom(0n, -1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n)),
 )
+/** Where a varint takes one byte more, or does not fit into 28 or 32 bits or a number. */
 const delta = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
-  fc.constantFrom(0n, 63n, -64n, 2n ** 27n, 2n ** 27n - 1n, -(2n ** 27n), -(2n ** 27n) - 1n),
-  fc.constantFrom(2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 34n - 1n, 2n ** 53n + 1n, 2n ** 62n),
+  fc.constantFrom(0n, 63n, -64n, 2n ** 27n - 1n, 2n ** 27n, -(2n ** 27n), 2n ** 31n, 2n ** 34n - 1n, 2n ** 53n + 1n),
 )
 /** Begins the key of a control record: without it, the batch is damaged. */
 const MARKER = Buffer.alloc(4)
@@ -125,13 +117,8 @@ const batch = fc
   .tuple(
     fc.array(message, { maxLength: 3 }),
     fc.record({
-      firstOffset: int64,
-      firstTimestamp: int64,
-      maxTimestamp: int64,
-      producerId: int64,
-      lastOffsetDelta: fc.nat(),
-      transactional: fc.boolean(),
-      compression: fc.constantFrom(None, GZIP, ZSTD),
+      ...{ firstOffset: int64, firstTimestamp: int64, maxTimestamp: int64, producerId: int64 },
+      ...{ lastOffsetDelta: fc.nat(), transactional: fc.boolean(), compression: fc.constantFrom(None, GZIP, ZSTD) },
     }),
     fc.constantFrom(0, LOG_APPEND_TIME, CONTROL, LOG_APPEND_TIME | CONTROL),
   )
@@ -140,13 +127,11 @@ const batch = fc
     return { bytes: batchOf((attributes & CONTROL) === 0 ? messages : markers, fields, attributes) }
   })
 const batches = fc.array(batch, { maxLength: 3 })
-const joined = async (all: { bytes: Promise<Buffer> }[]) =>
-  Buffer.concat(await Promise.all(all.map((each) => each.bytes)))
 
 it('reads the complete batches of a fetch, which may be truncated, as kafkajs does', async () => {
   await fc.assert(
     fc.asyncProperty(batches, fc.option(fc.nat()), async (all, end) => {
-      const log = await joined(all)
+      const log = Buffer.concat(await Promise.all(all.map((each) => each.bytes)))
       const read = end === null || log.length === 0 ? log : log.subarray(0, end % log.length)
       fc.pre(read === log || read.length > ATTRIBUTES_AT)
       expect(await fetchedAsByKafkajs(read)).toEqual(await fetchedByOriginal(read))
@@ -167,28 +152,33 @@ it('reads nothing of a fetch that ends within the header of its first batch', as
   for (let end = 0; end <= ATTRIBUTES_AT; end++) expect(await fetched(batch.subarray(0, end))).toEqual([])
 })
 
-it('reports records that reach beyond the end of the batch', async () => {
-  const oneMore = await batchOf([{ value: one }])
-  oneMore.writeInt32BE(2, COUNT_AT)
-  expect((await undecodable(oneMore)).cause.message).toContain('end within a value')
+function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(value)
+  return bytes
+}
+type Damaged = [what: string, messages: Message[], at: number, bytes: Buffer, cause: string]
+
+it.each<Damaged>([
+  ['of fewer records than it counts', [{ value: one }], COUNT_AT, int32(2), 'end within a value'],
   // The last byte is the value of the only header, the byte before it the length of that value.
-  const longer = await batchOf([{ headers: [['a', one]] }])
-  longer[longer.length - 2] = 2 << 1
-  expect((await undecodable(longer)).cause.message).toContain('end within a value')
-})
-
-it('reports a record whose fields are longer or shorter than the record', async () => {
-  for (const [wrong, ...behind] of [[0], [10, { value: Buffer.alloc(20) }]] as [number, ...Message[]][]) {
-    const bytes = await batchOf([{ value: one }, ...behind], FIELDS)
-    bytes[bytes.lastIndexOf(one) - 1] = wrong << 1
-    expect((await undecodable(bytes)).cause.message).toContain('does not end at its length')
-  }
-})
-
-it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])('reports a batch whose length field is %d', async (length) => {
-  const bytes = Buffer.concat([await batchOf([]), await batchOf([{}])])
-  bytes.writeInt32BE(length, LENGTH_AT)
-  expect((await undecodable(bytes)).cause).toBeInstanceOf(RangeError)
+  ['that ends within a header', [{ headers: [['a', one]] }], -2, Buffer.of(2 << 1), 'end within a value'],
+  // The last bytes are the length of the value, the value and the number of headers.
+  ['with a value too short', [{ value: one }], -3, Buffer.of(0), 'does not end at'],
+  ['with a value too long', [{ value: one }, { value: Buffer.alloc(20) }], -30, Buffer.of(10 << 1), 'does not end at'],
+  ...[-2_147_483_648, -13, -12, -1, 0, 9, 48].map(
+    (length): Damaged => [`whose length field is ${length}`, [], LENGTH_AT, int32(length), 'has only'],
+  ),
+  ...[0, 1, 3].map(
+    (format): Damaged => [`of the format ${format}`, [{}], MAGIC_AT, Buffer.of(format), `has the format ${format}`],
+  ),
+])('reports a batch %s, wherever the fetch starts', async (_what, messages, at, bytes, cause) => {
+  const before = await batchOf([{ value: one }], { firstOffset: 900n })
+  const batch = await batchOf(messages, FIELDS)
+  bytes.copy(batch, at < 0 ? batch.length + at : at)
+  const damaged = Buffer.concat([batch, before])
+  expect((await undecodable(damaged)).cause.message).toContain(cause)
+  expect((await fetched(Buffer.concat([before, damaged]))).map(({ offset }) => offset)).toEqual(['907'])
 })
 
 it('reads up to a batch that cannot be decoded, and reports that batch when it is the first one', async () => {
@@ -200,17 +190,9 @@ it('reads up to a batch that cannot be decoded, and reports that batch when it i
   expect(await undecodable(Buffer.concat([damaged, after]))).toMatchObject({ offset: '1000', codec: 'gzip' })
 })
 
-it.each([5, 6, 7])('reports a batch with the unknown codec %d', async (codec) => {
-  const batch = await batchOf([{ value: one }], FIELDS, codec)
+it('reports a batch with an unknown codec', async () => {
+  const batch = await batchOf([{ value: one }], FIELDS, 5)
   expect(await undecodable(batch)).toMatchObject({ offset: '1000', codec: 'unknown codec' })
-})
-
-it.each([0, 1, 3])('reports a batch of the format %d, wherever the fetch starts', async (format) => {
-  const before = await batchOf([{ value: one }], { firstOffset: 900n })
-  const batch = await batchOf([{ value: one }, { value: two }], FIELDS)
-  batch.writeInt8(format, MAGIC_AT)
-  expect((await undecodable(batch)).cause.message).toBe(`a record batch has the format ${format}`)
-  expect((await fetched(Buffer.concat([before, batch]))).map(({ offset }) => offset)).toEqual(['907'])
 })
 
 it('leaves batches to the next fetch that would be more than 64 MiB together', async () => {
@@ -268,23 +250,17 @@ it('does not take a header name of invalid UTF-8 for the name that the previous 
   expect(names).toEqual([['é'], ['\ufffd']])
 })
 
+const decoded = async (headers: Headers) => (await fetched(await batchOf([{ headers }])))[0] as DecodedRecord
+
 it('reads headers whose names objects inherit, without setting the prototype', async () => {
-  const sent: Headers = [
-    ['__proto__', one],
-    ['constructor', two],
-    ['toString', one],
-  ]
+  const sent: Headers = ['__proto__', 'constructor', 'toString'].map((name) => [name, one])
   const { headers } = await decoded(sent)
   expect(Object.entries(headers)).toEqual(sent)
   expect(Object.getPrototypeOf(headers)).toBe(Object.prototype)
 })
 
 it('keeps the order and the repetitions of headers beside their names', async () => {
-  const headers: Headers = [
-    ['b', one],
-    ['a', two],
-    ['b', null],
-  ]
+  const headers: Headers = ['b', 'a', 'b'].map((name, n) => [name, n === 2 ? null : one])
   const record = await decoded(headers)
   const list = headerListOf(record)
   expect(list).toEqual(headers.map(([name, value]) => [Buffer.from(name), value]))

@@ -54,14 +54,9 @@ export function createPrivateKafkajs(version = VERSION, globals: Readonly<Record
     const module: Module = { exports: {} }
     // Before the module runs, because modules may require each other in a cycle.
     loaded.set(file, module)
-    try {
-      const source = readFileSync(file, 'utf8')
-      if (file.endsWith('.json')) module.exports = JSON.parse(source)
-      else run(file, source, module)
-    } catch (error) {
-      loaded.delete(file)
-      throw error
-    }
+    const source = readFileSync(file, 'utf8')
+    if (file.endsWith('.json')) module.exports = JSON.parse(source)
+    else run(file, source, module)
     return module.exports
   }
 

@@ -5,9 +5,12 @@ import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createTestTopic } from '../../../tests/support/topic.ts'
-import { type Appender, createAppender } from './append.ts'
-import { createKafka, type Kafka } from './connection.ts'
+import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
+import { kafkajsModule } from '../kafka-client/kafkajs.ts'
+import { createAppender } from './append.ts'
+import { createKafka } from './connection.ts'
+
+const Encoder = kafkajsModule('src/protocol/encoder.js')
 
 const WAIT_MS = 50_000
 /** Together some 20 kB: the quota holds the next fetch back for less than 20 s, and so the end of the test. */
@@ -20,49 +23,38 @@ const ERROR_AT = 16
 
 /** kafkajs has no such request. See AlterClientQuotasRequest.json of Kafka, version 0. */
 async function limit(quota: string, clientId: string, allowed: number): Promise<void> {
-  const int16 = (value: number) => Buffer.from([value >> 8, value & 0xff])
-  const int32 = (value: number) => Buffer.concat([int16(value >>> 16), int16(value & 0xffff)])
-  const text = (value: string) => Buffer.concat([int16(value.length), Buffer.from(value)])
-  const rate = Buffer.alloc(8)
-  rate.writeDoubleBE(allowed)
-  const one = int32(1)
-  const header = [int16(ALTER_CLIENT_QUOTAS), int16(0), int32(0), text('test')]
-  const entity = [one, text('client-id'), text(clientId)]
-  const limited = [one, text(quota), rate, Buffer.from([0])]
-  const request = Buffer.concat([...header, one, ...entity, ...limited, Buffer.from([0])])
+  const entity = new Encoder().writeString('client-id').writeString(clientId)
+  const limited = new Encoder().writeString(quota).writeDouble(allowed).writeBoolean(false)
+  const request = new Encoder()
+    .writeInt16(ALTER_CLIENT_QUOTAS)
+    .writeInt16(0)
+    .writeInt32(0)
+    .writeString('test')
+    .writeArray([new Encoder().writeArray([entity]).writeArray([limited])])
+    .writeBoolean(false)
   const [host, port] = inject('kafkaBrokers').split(',')[0]?.split(':') ?? []
   const socket = connect(Number(port), host)
-  socket.write(Buffer.concat([int32(request.length), request]))
+  socket.write(new Encoder().writeInt32(request.size()).writeEncoder(request).buffer)
   const [response] = (await once(socket, 'data')) as [Buffer]
   socket.destroy()
   expect(response.readInt16BE(ERROR_AT)).toBe(NO_ERROR)
 }
 
-async function openThrottled(quota: string, allowed = BYTES_PER_SECOND) {
+async function openThrottled(quota: string, allowed: number) {
   const brokers = inject('kafkaBrokers')
   const clientId = `throttled-${randomUUID()}`
   await limit(quota, clientId, allowed)
   return { ...(await createTestTopic(brokers, 1)), throttled: createKafka(brokers.split(','), clientId, quietLog) }
 }
 
-async function appendTo(kafka: Kafka, topic: string): Promise<Appender> {
-  const appender = createAppender(kafka, topic)
-  onTestFinished(appender.close)
-  await appender.append(Array.from({ length: RECORDS }, (_, n) => newEvent(BigInt(n), 1)))
-  return appender
-}
+const records = () => Array.from({ length: RECORDS }, (_, n) => newEvent(BigInt(n), 1))
 
 it('names a quota of Kafka that makes the requests of a reader wait', async () => {
-  const { throttled, ...log } = await openThrottled('consumer_byte_rate')
-  await appendTo(log.kafka, log.topic)
+  const { throttled, ...log } = await openThrottled('consumer_byte_rate', BYTES_PER_SECOND)
+  await appendTo(log, records())
   const { follower } = followLog({ ...log, kafka: throttled })
-  await vi.waitFor(
-    () =>
-      expect(follower.problems()).toContainEqual(
-        expect.stringMatching(/^kafka: a quota has held requests back for \d+ s.*: raise consumer_byte_rate or/),
-      ),
-    WAIT_MS,
-  )
+  const named = /^kafka: a quota has held requests back for \d+ s.*: raise consumer_byte_rate or/
+  await vi.waitFor(() => expect(follower.problems()).toContainEqual(expect.stringMatching(named)), WAIT_MS)
 })
 
 it.each([
@@ -71,8 +63,9 @@ it.each([
   ['request_percentage', 0.001],
 ])('names the quota %s of Kafka that makes appends wait', async (quota, allowed) => {
   const { throttled, topic } = await openThrottled(quota, allowed)
-  const appender = await appendTo(throttled, topic)
-  expect(appender.throttling()).toEqual([
-    expect.stringMatching(/^kafka: a quota holds appends back for \d+ s: raise producer_byte_rate or/),
-  ])
+  const appender = createAppender(throttled, topic)
+  onTestFinished(appender.close)
+  await appender.append(records())
+  const named = /^kafka: a quota holds appends back for \d+ s: raise producer_byte_rate or/
+  expect(appender.throttling()).toEqual([expect.stringMatching(named)])
 })

@@ -81,27 +81,15 @@ const [one, two] = ['1', '2'].map((text) => Buffer.from(text)) as [Buffer, Buffe
 const LOG_APPEND_TIME = 0x08
 const CONTROL = 0x20
 
-const content = fc.oneof(
-  { weight: 5, arbitrary: fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array)) },
-  fc.integer({ min: 40, max: 300 }).map((length) => Buffer.alloc(length, 'long')),
-  fc.constant(null),
-)
+const content = fc.option(fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)))
 /** The names that every event has, and others. Inherited names are left out: kafkajs decodes those wrongly. */
 const name = fc
-  .oneof(
-    fc.constantFrom('ce_id', 'ce_type', 'ce_source', ''),
-    fc.string({ unit: codePoints }),
-    fc.integer({ min: 60, max: 70 }).map((length) => 'x'.repeat(length)),
-  )
+  .oneof(fc.constantFrom('ce_id', 'ce_type', 'ce_source'), fc.string({ unit: codePoints, maxLength: 70 }))
   .filter((text) => !(text in {}))
 const int64 = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   fc.integer({ min: 0, max: 2 ** 42 }).map(BigInt),
-  fc.constantFrom(0n, -1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n)),
-)
-/** Where a varint takes one byte more, or does not fit into 28 or 32 bits or a number. */
-const delta = fc.oneof(
-  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  // Where a varint takes one byte more, or does not fit into 28 or 32 bits or a number.
   fc.constantFrom(0n, 63n, -64n, 2n ** 27n - 1n, 2n ** 27n, -(2n ** 27n), 2n ** 31n, 2n ** 34n - 1n, 2n ** 53n + 1n),
 )
 /** Begins the key of a control record: without it, the batch is damaged. */
@@ -110,7 +98,7 @@ const message = fc.record({
   key: content,
   value: content,
   headers: fc.array(fc.tuple(name, content), { maxLength: 8 }),
-  timestampDelta: delta,
+  timestampDelta: int64,
   offsetDelta: fc.oneof(fc.nat(50), fc.integer({ min: 0, max: 2 ** 31 - 1 })),
 })
 const batch = fc

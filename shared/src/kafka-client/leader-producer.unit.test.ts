@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import type { KafkaConfig } from 'kafkajs'
 import { expect, it, onTestFinished } from 'vitest'
@@ -14,31 +15,26 @@ async function openAppender(options?: Partial<KafkaConfig>, isSilent = () => fal
   const appender = createAppender(createImpatientKafka(address, { ...limits, ...options }), 'plants')
   onTestFinished(() => appender.close())
   await appender.refreshLeaders()
-  return appender
+  return { responds: () => appender.responds(LEADER, 'suspect') }
 }
 
 it('a leader responds although another partition has no leader, unless it is frozen', async () => {
   let isFrozen = false
-  const appender = await openAppender({ requestTimeout: 2_000 }, () => isFrozen)
-  const responds = () => appender.responds(LEADER, 'suspect')
+  const { responds } = await openAppender({ requestTimeout: 2_000 }, () => isFrozen)
   expect([await responds(), await responds()]).toEqual([true, true])
   isFrozen = true
   expect(await responds()).toBe(false)
 })
 
 it('a request that comes while its connection asks for the versions of the broker waits for them', async () => {
-  const second = Promise.withResolvers<boolean>()
-  let onConnected = () => {}
-  const appender = await openAppender({
+  const connected = new EventEmitter()
+  const { responds } = await openAppender({
     socketFactory: ({ host, port, onConnect }) =>
       connect(port, host, () => {
         onConnect()
-        onConnected()
+        connected.emit('next')
       }),
   })
-  onConnected = () => {
-    onConnected = () => {}
-    second.resolve(appender.responds(LEADER, 'suspect'))
-  }
-  expect(await Promise.all([appender.responds(LEADER, 'suspect'), second.promise])).toEqual([true, true])
+  const second = once(connected, 'next').then(responds)
+  expect(await Promise.all([responds(), second])).toEqual([true, true])
 })

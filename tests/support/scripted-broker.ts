@@ -7,40 +7,14 @@ import { listen } from './listen.ts'
 const Encoder = kafkajsModule('src/protocol/encoder.js')
 type Encoded = InstanceType<typeof Encoder>
 const [FETCH, OFFSETS, METADATA, COORDINATOR, API_VERSIONS] = [1, 2, 3, 10, 18]
-type ReceivedRequest = { apiKey: number; version: number }
+const [NO_LEADER, LEADER_NOT_AVAILABLE] = [-1, 5]
+
 export type Address = { nodeId: number; port: number }
 /**
  * The knowledge of a broker of partition 0 of topic "plants". Partition 1 has no leader unless given. All brokers are
  * replicas.
  */
 export type Knowledge = { leader: number; leaderEpoch: number; end: number; otherLeader?: number }
-const [NO_LEADER, LEADER_NOT_AVAILABLE] = [-1, 5]
-
-const encodePartition = (partition: number, { leader, leaderEpoch }: Omit<Knowledge, 'end'>, replicas: Address[]) =>
-  new Encoder()
-    .writeInt16(leader === NO_LEADER ? LEADER_NOT_AVAILABLE : 0)
-    .writeInt32(partition)
-    .writeInt32(leader)
-    .writeInt32(leaderEpoch)
-    .writeUVarIntArray(replicas.map(({ nodeId }) => new Encoder().writeInt32(nodeId)))
-    .writeUVarIntArray([])
-    .writeUVarIntArray([])
-    .writeUVarInt(0)
-
-const encodeTopic = (known: Knowledge, replicas: Address[]) =>
-  new Encoder()
-    .writeInt16(0)
-    .writeUVarIntString('plants')
-    .writeInt64(1)
-    .writeInt64(1)
-    .writeInt8(0)
-    .writeUVarIntArray([
-      encodePartition(0, known, replicas),
-      encodePartition(1, { leader: known.otherLeader ?? NO_LEADER, leaderEpoch: 0 }, replicas),
-    ])
-    .writeInt32(0)
-    .writeUVarInt(0)
-
 export type Scripted = {
   /** The highest version of each request. */
   highest?: Record<number, number>
@@ -50,6 +24,47 @@ export type Scripted = {
   isSilent?(apiKey: number): boolean
   known?: Knowledge
 }
+
+const join = (...parts: Encoded[]): Encoded => parts.reduce((all, part) => all.writeEncoder(part), new Encoder())
+const int8 = (value: number): Encoded => new Encoder().writeInt8(value)
+const int16 = (value: number): Encoded => new Encoder().writeInt16(value)
+const int32 = (value: number): Encoded => new Encoder().writeInt32(value)
+const int64 = (value: number): Encoded => new Encoder().writeInt64(value)
+const string = (value: string | null): Encoded => new Encoder().writeString(value)
+const array = (items: Encoded[]): Encoded => new Encoder().writeArray(items)
+const compactString = (value: string | null): Encoded => new Encoder().writeUVarIntString(value)
+const compactArray = (items: Encoded[]): Encoded => new Encoder().writeUVarIntArray(items)
+const NO_TAGS: Encoded = new Encoder().writeUVarInt(0)
+
+function partitionOf(partition: number, leader: number, leaderEpoch: number, replicas: Address[]): Encoded {
+  const errorCode = leader === NO_LEADER ? LEADER_NOT_AVAILABLE : 0
+  const nodeIds = compactArray(replicas.map(({ nodeId }) => int32(nodeId)))
+  const [isr, offline] = [compactArray([]), compactArray([])]
+  return join(int16(errorCode), int32(partition), int32(leader), int32(leaderEpoch), nodeIds, isr, offline, NO_TAGS)
+}
+
+/** Of version 10. */
+function metadataOf(known: Knowledge | undefined, cluster: Address[]): Encoded {
+  const brokers = cluster.map(({ nodeId, port }) =>
+    join(int32(nodeId), compactString('127.0.0.1'), int32(port), compactString(null), NO_TAGS),
+  )
+  const topics: Encoded[] = []
+  if (known !== undefined) {
+    const { leader, leaderEpoch, otherLeader = NO_LEADER } = known
+    const partitions = [partitionOf(0, leader, leaderEpoch, cluster), partitionOf(1, otherLeader, 0, cluster)]
+    const id = join(int64(1), int64(1))
+    const head = join(int16(0), compactString('plants'), id, int8(0))
+    topics.push(join(head, compactArray(partitions), int32(0), NO_TAGS))
+  }
+  const head = join(NO_TAGS, int32(0), compactArray(brokers), compactString('cluster'), int32(1))
+  return join(head, compactArray(topics), int32(0), NO_TAGS)
+}
+
+function versionsOf(highest: Record<number, number>): Encoded {
+  const versions = Object.entries({ [API_VERSIONS]: 2, ...highest })
+  return array(versions.map(([key, max]) => join(int16(Number(key)), int16(0), int16(max))))
+}
+
 type ScriptedBroker = Awaited<ReturnType<typeof openBroker>>
 
 /** Opens the brokers 1, 2 and so on of a cluster. */
@@ -68,64 +83,26 @@ export async function openBroker(
   { highest = { [OFFSETS]: 2, [METADATA]: 10 }, lists = () => true, isSilent = () => false, known }: Scripted,
   addresses: readonly Address[] = [],
 ) {
-  const cluster = () => addresses.filter(lists)
-  const requests: ReceivedRequest[] = []
+  const requests: { apiKey: number; version: number }[] = []
+  let cutAfter: number | undefined
+  const end = join(int32(0), int16(0), int64(-1), int64(known?.end ?? 0))
   const bodies: Record<number, () => Encoded> = {
-    [API_VERSIONS]: () =>
-      new Encoder()
-        .writeInt16(0)
-        .writeArray(
-          Object.entries({ [API_VERSIONS]: 2, ...highest }).map(([key, max]) =>
-            new Encoder().writeInt16(Number(key)).writeInt16(0).writeInt16(max),
-          ),
-        )
-        .writeInt32(0),
-    [METADATA]: () =>
-      new Encoder()
-        .writeUVarInt(0)
-        .writeInt32(0)
-        .writeUVarIntArray(
-          cluster().map(({ nodeId, port }) =>
-            new Encoder()
-              .writeInt32(nodeId)
-              .writeUVarIntString('127.0.0.1')
-              .writeInt32(port)
-              .writeUVarIntString(null)
-              .writeUVarInt(0),
-          ),
-        )
-        .writeUVarIntString('cluster')
-        .writeInt32(1)
-        .writeUVarIntArray(known === undefined ? [] : [encodeTopic(known, cluster())])
-        .writeInt32(0)
-        .writeUVarInt(0),
-    [OFFSETS]: () =>
-      new Encoder().writeInt32(0).writeArray([
-        new Encoder().writeString('plants').writeArray([
-          new Encoder()
-            .writeInt32(0)
-            .writeInt16(0)
-            .writeInt64(-1)
-            .writeInt64(known?.end ?? 0),
-        ]),
-      ]),
-    [COORDINATOR]: () => new Encoder().writeInt16(0).writeInt32(1).writeString('127.0.0.1').writeInt32(1),
-    [FETCH]: () => new Encoder().writeInt32(0).writeInt16(0).writeInt32(0).writeArray([]),
+    [API_VERSIONS]: () => join(int16(0), versionsOf(highest), int32(0)),
+    [METADATA]: () => metadataOf(known, addresses.filter(lists)),
+    [OFFSETS]: () => join(int32(0), array([join(string('plants'), array([end]))])),
+    [COORDINATOR]: () => join(int16(0), int32(1), string('127.0.0.1'), int32(1)),
+    [FETCH]: () => join(int32(0), int16(0), int32(0), array([])),
   }
   function respond(socket: Socket, frame: Buffer): void {
     const [apiKey, version] = [frame.readInt16BE(4), frame.readInt16BE(6)]
     requests.push({ apiKey, version })
     if (version > (highest[apiKey] ?? 2)) return void socket.destroy()
     if (isSilent(apiKey)) return
-    const body = bodies[apiKey]?.().buffer as Buffer
-    const header = Buffer.alloc(8)
-    header.writeInt32BE(4 + body.length)
-    header.writeInt32BE(frame.readInt32BE(8), 4)
-    socket.write(Buffer.concat([header, body]).subarray(0, cutAfter))
+    const response = join(int32(frame.readInt32BE(8)), (bodies[apiKey] as () => Encoded)())
+    socket.write(join(int32(response.size()), response).buffer.subarray(0, cutAfter))
     if (cutAfter !== undefined) socket.end()
     cutAfter = undefined
   }
-  let cutAfter: number | undefined
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)

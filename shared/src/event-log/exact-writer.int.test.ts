@@ -45,11 +45,9 @@ async function contentOf(topic: TestTopic) {
 
 const foundOf = (written: ReturnType<typeof messages>) => written.map(({ key }) => [Number(key), String(key)])
 
-const CASES = Object.entries(REQUESTS).flatMap(([name, apiKey]) =>
-  FATES.map((fate): [string, Fate, number] => [name, fate, apiKey]),
-)
+const cases = Object.entries(REQUESTS).flatMap(([name, apiKey]) => FATES.map((fate) => ({ name, fate, apiKey })))
 
-it.each(CASES)('%s that %s: each record is written once, at its offset', async (_, fate, apiKey) => {
+it.each(cases)('$name that $fate: each record is written once, at its offset', async ({ fate, apiKey }) => {
   const topic = await openTopic()
   const proxy = await openKafkaProxy()
   const writer = await openWriter(topic, proxy.kafka)
@@ -69,11 +67,8 @@ it('writes timestamps of 64 bits exactly', async () => {
   await createLatchedTopic(topic.kafka, topic, new Map(), 1_000)
   const writer = await openWriter(topic)
   const timestamps = ['1795281883402123457', '1795281883402123999', '1795281883402', '0', '9223372036854775807']
-  await writer.write(
-    PARTITION,
-    timestamps.map((timestamp) => ({ key: Buffer.from('7'), value: null, timestamp })),
-    at(0),
-  )
+  const records = timestamps.map((timestamp) => ({ key: Buffer.from('7'), value: null, timestamp }))
+  await writer.write(PARTITION, records, at(0))
   expect((await readRaw(topic)).found.map(({ timestamp }) => timestamp)).toEqual(timestamps)
 })
 
@@ -107,8 +102,6 @@ it.each([
   expect(later.end).toBe(end)
   await skipped
   await later.write(PARTITION, messages(end, end + 5), at(end))
-  expect(await contentOf(topic)).toEqual({
-    found: foundOf([...messages(0, 5), ...messages(end, end + 5)]),
-    end: end + 5,
-  })
+  const found = foundOf([...messages(0, 5), ...messages(end, end + 5)])
+  expect(await contentOf(topic)).toEqual({ found, end: end + 5 })
 })

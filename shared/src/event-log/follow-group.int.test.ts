@@ -1,38 +1,14 @@
-import { randomUUID } from 'node:crypto'
 import { expect, inject, it, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { Log } from '../runtime/log.ts'
-import { delay, systemTime, type Time } from '../runtime/time.ts'
-import { createKafka, withAdmin } from './connection.ts'
+import { delay, systemTime } from '../runtime/time.ts'
+import { createKafka } from './connection.ts'
 
 const PARTITIONS = 4
 const WAIT_MS = 30_000
 const LONGER_THAN_A_SESSION_MS = 8_000
-
-it('a follower remains a member of its group when its consumer crashes', async () => {
-  const kafka = await startOwnKafka()
-  const topic = await openTopic(PARTITIONS, kafka.brokers)
-  const groupId = `test-${randomUUID()}`
-  const consumers = vi.fn(() => groupId)
-  // Its consumers may not wait long before they begin again: the session of the member would end.
-  const after: Time['after'] = (ms, callback) => systemTime.after(Math.min(ms, 250), callback)
-  const { follower } = followLog(topic, { groupId: consumers, time: { ...systemTime, after } })
-  const untilAssigned = () => vi.waitFor(() => expect(follower.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
-  async function membersOfGroup(): Promise<string[] | undefined> {
-    const { groups } = await withAdmin(topic.kafka, (admin) => admin.describeGroups([groupId]))
-    return groups[0]?.members.map(({ memberId }) => memberId)
-  }
-  await untilAssigned()
-  const members = await membersOfGroup()
-  expect(members).toHaveLength(1)
-  await kafka.crashAndStartAgain()
-  await vi.waitFor(() => expect(consumers.mock.calls.length).toBeGreaterThan(1), WAIT_MS)
-  await untilAssigned()
-  expect(await membersOfGroup()).toEqual(members)
-})
 
 it('a sink may take longer than the session timeout: the follower remains a member of its group', async () => {
   const topic = await openTopic(1)

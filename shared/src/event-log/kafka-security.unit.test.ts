@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AuthenticationProviderArgs, Logger, Mechanism } from 'kafkajs'
 import { Type } from 'typebox'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createAuthority } from '../../../local/stores/certificates.ts'
@@ -38,10 +36,6 @@ const OAUTH = {
 }
 
 describe('the settings of a secured Kafka', () => {
-  it('are none by default', () => {
-    expect(security({})).toEqual({})
-  })
-
   it.each([
     ['TLS', TLS],
     ['TLS with an authority', { ...TLS, KAFKA_SSL_CA_FILE: authority.ca }],
@@ -89,29 +83,6 @@ describe('the settings of a secured Kafka', () => {
       const message = expect.stringContaining(fault)
       expect(read).toThrow(expect.objectContaining({ name: 'PreconditionError', message }))
     }
-  })
-
-  it('name files that are read again before each connection; a pipe leaves the previous content', async () => {
-    const file = fileOf('changed', 'first')
-    const { sasl } = security({
-      ...{ ...SASL, KAFKA_SASL_MECHANISM: 'PLAIN' },
-      ...{ KAFKA_SASL_USERNAME: 'plants', KAFKA_SASL_PASSWORD_FILE: file },
-    })
-    const [sent, reasons]: [string[], string[]] = [[], []]
-    const login = (sasl as Mechanism).authenticationProvider({
-      ...{ host: 'localhost', port: 9092 },
-      logger: { debug() {}, error: (reason: string) => reasons.push(reason) } as unknown as Logger,
-      async saslAuthenticate({ request }: { request: { encode(): Promise<Buffer> } }) {
-        sent.push(String(await request.encode()))
-      },
-    } as AuthenticationProviderArgs)
-    fileOf('changed', 'second')
-    await login.authenticate()
-    rmSync(file)
-    execFileSync('mkfifo', [file])
-    await login.authenticate()
-    expect(sent).toEqual(Array(2).fill(expect.stringMatching(/second$/)))
-    expect(reasons).toEqual([expect.stringMatching(/which is not a regular file; the previous KAFKA_SASL_PA.* stays/)])
   })
 
   it('never show a secret', () => {

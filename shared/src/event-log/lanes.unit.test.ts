@@ -271,26 +271,6 @@ describe('lanes', () => {
     expect(lanes.sent()).toEqual(['1 healthy Q×1', '2 healthy P×1'])
   })
 
-  it('an append that is given up is "not written" exactly if every attempt was refused, and is not sent again', async () => {
-    const failures = fc.array(fc.constantFrom(refused('transient'), unknown), { maxLength: 5 })
-    await fc.assert(
-      fc.asyncProperty(failures, fc.boolean(), async (results, isInFlight) => {
-        const lanes = openLanes()
-        const [append] = await lanes.appendTo(P)
-        for (const result of results) {
-          await lanes.last().answer(result)
-          await lanes.advance(1_000)
-        }
-        if (!isInFlight) await lanes.last().answer(refused('transient'))
-        expect(append?.giveUp().is).toBe(isInFlight || results.includes(unknown) ? 'unknown' : 'notWritten')
-        const count = lanes.requests.length
-        if (isInFlight) await lanes.last().answer(unknown)
-        await lanes.advance(5_000)
-        expect(lanes.requests.length).toBe(count)
-      }),
-    )
-  })
-
   it('name the partitions that have had no acknowledgement for 10 s, with the reason, until one comes', async () => {
     const lanes = openLanes()
     await lanes.appendTo(P, Q, R)

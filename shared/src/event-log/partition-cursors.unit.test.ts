@@ -171,20 +171,3 @@ it('a sink that fails is called again after growing waits, and delays no other p
   await deliver(P, () => deliveryOf(10, 11))
   expect([waits, halts]).toEqual([[250, 500, 1_000, 250], []])
 })
-
-it('a partition whose checkpoint cannot be loaded delays no other, and starts when it can', async () => {
-  let isAway = true
-  const { deliver, problems, sought } = openCursors(2, {
-    async checkpointOf(partition) {
-      if (partition === Q && isAway) throw new Error('its slot is moving')
-      return at(4)
-    },
-  })
-  await eventually(() => expect(sought).toEqual([[P, 4]]))
-  expect(await deliver(P, () => deliveryOf(5, 9))).toBe(9)
-  expect(problems()).toEqual(['partition 1: checkpoint not loaded: its slot is moving'])
-  isAway = false
-  await eventually(() => expect(sought.slice(1)).toEqual([[Q, 4]]))
-  expect(await deliver(Q, () => deliveryOf(5, 7))).toBe(7)
-  expect(problems()).toEqual([])
-})

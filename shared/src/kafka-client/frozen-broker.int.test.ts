@@ -1,4 +1,4 @@
-import { createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import type { KafkaConfig } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { listen } from '../../../tests/support/listen.ts'
@@ -12,7 +12,7 @@ import {
 import { createTestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs, kafkajsModule } from './kafkajs.ts'
 
-const [FETCH, METADATA, COORDINATOR, HANDSHAKE, AUTHENTICATE] = [1, 3, 10, 17, 36]
+const [FETCH, METADATA, COORDINATOR, HANDSHAKE, API_VERSIONS, AUTHENTICATE] = [1, 3, 10, 17, 18, 36]
 const Connection = kafkajsModule('src/network/connection.js')
 const createSocketFactory = kafkajsModule('src/network/socketFactory.js')
 const heartbeat = kafkajsModule('src/protocol/requests/heartbeat/index.js')
@@ -20,19 +20,6 @@ const PARTITIONS = 2
 /** Longer than the time limit of a test. */
 const NEVER_MS = 600_000
 const SOON = { timeout: 10_000, interval: 20 }
-
-/** A host that is connected to and never responds, like a broker that is stopped. */
-async function openBlackHole() {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket
-      .on('error', () => {})
-      .on('close', () => sockets.delete(socket))
-      .resume()
-  })
-  return { address: `127.0.0.1:${await listen(server)}`, connections: () => sockets.size }
-}
 
 function clientOf(brokers: string[], options: Partial<KafkaConfig>) {
   const settings = { logLevel: kafkajs.logLevel.NOTHING, retry: { retries: 0 }, connectionTimeout: NEVER_MS }
@@ -47,27 +34,24 @@ function openAdmin(brokers: string[], options: Partial<KafkaConfig> = {}) {
 
 it('a client connects while the first bootstrap broker does not respond', async () => {
   const { topic } = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
-  const { address, connections } = await openBlackHole()
+  const { address, connections } = await openBroker({ isSilent: () => true })
   const admin = openAdmin([address, address, inject('kafkaBrokers')])
   await admin.connect()
   expect(await admin.fetchTopicOffsets(topic)).toHaveLength(PARTITIONS)
   await vi.waitFor(() => expect(connections()).toBe(0), SOON)
 })
 
-it('an attempt to connect ends when the broker does not respond', async () => {
-  const { address, connections } = await openBlackHole()
-  const admin = openAdmin([address], { connectionTimeout: 200 })
-  await expect(admin.connect()).rejects.toMatchObject({ cause: { name: 'KafkaJSConnectionError', code: 'ETIMEDOUT' } })
-  await vi.waitFor(() => expect(connections()).toBe(0), SOON)
-})
-
-it('an attempt to connect ends when the broker does not respond to the login', async () => {
+it.each([
+  ['', API_VERSIONS, 200],
+  [' to the login', HANDSHAKE, 2_000],
+])('an attempt to connect ends when the broker does not respond%s', async (_what, silent, connectionTimeout) => {
   const highest = { [HANDSHAKE]: 1, [AUTHENTICATE]: 1, [METADATA]: 10 }
-  const broker = await openBroker({ highest, isSilent: (apiKey) => apiKey === HANDSHAKE })
+  const broker = await openBroker({ highest, isSilent: (apiKey) => apiKey === silent })
   const sasl = { mechanism: 'plain', username: 'plants', password: 'secret' } as const
-  const admin = openAdmin([broker.address], { connectionTimeout: 2_000, sasl })
+  const admin = openAdmin([broker.address], { connectionTimeout, sasl })
   await expect(admin.connect()).rejects.toMatchObject({ cause: { name: 'KafkaJSConnectionError', code: 'ETIMEDOUT' } })
-  expect(broker.requests.map(({ apiKey }) => apiKey)).toContain(HANDSHAKE)
+  expect(broker.requests.at(-1)?.apiKey).toBe(silent)
+  await vi.waitFor(() => expect(broker.connections()).toBe(0), SOON)
 })
 
 /**

@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { EventEmitter } from 'node:events'
 import { connect } from 'node:net'
 import type { KafkaConfig } from 'kafkajs'
 import { expect, it, onTestFinished } from 'vitest'
@@ -35,6 +35,6 @@ it('a request that comes while its connection asks for the versions of the broke
         connected.emit('next')
       }),
   })
-  const second = once(connected, 'next').then(responds)
+  const second = new Promise<boolean>((resolve) => connected.once('next', () => resolve(responds())))
   expect(await Promise.all([responds(), second])).toEqual([true, true])
 })

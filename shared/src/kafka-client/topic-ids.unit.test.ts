@@ -14,28 +14,18 @@ const ID = 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId
 const OTHER_ID = 'AAAAAAAAAAAAAAAAAAAAAg' as TopicId
 const NO_TAGS = Buffer.of(0)
 
-const fetchOf = (id: TopicId | undefined, partitions = [0]) => ({
-  maxWaitTime: 100,
-  minBytes: 1,
-  maxBytes: 1_000,
-  topics: [
-    {
-      topic: 'plants',
-      partitions: partitions.map((partition) => ({ partition, fetchOffset: '5', maxBytes: 9, topicId: id })),
-    },
-  ],
-})
+const fetchOf = (topicId: TopicId | undefined, partitions = [0]) => {
+  const fetched = partitions.map((partition) => ({ partition, fetchOffset: '5', maxBytes: 9, topicId }))
+  return { maxWaitTime: 100, minBytes: 1, maxBytes: 1_000, topics: [{ topic: 'plants', partitions: fetched }] }
+}
 
 const MESSAGES: Message[] = [
   { key: Buffer.from('a'), value: Buffer.from('b'), headers: { c: Buffer.from('d') }, timestamp: '7' },
   { key: null, value: Buffer.alloc(300, 'x'), timestamp: '8' },
 ]
-const produceOf = (id: TopicId | undefined, messages = MESSAGES) => ({
-  acks: -1,
-  timeout: 5_000,
-  producerId: -1,
-  producerEpoch: 0,
-  topicData: [{ topic: 'plants', topicId: id, partitions: [{ partition: 3, messages }] }],
+const produceOf = (topicId: TopicId | undefined, messages = MESSAGES) => ({
+  ...{ acks: -1, timeout: 5_000, producerId: -1, producerEpoch: 0 },
+  topicData: [{ topic: 'plants', topicId, partitions: [{ partition: 3, messages }] }],
 })
 
 type Fetched = { errorCode?: number; partitionCode?: number; topicId?: TopicId; tags?: Buffer }
@@ -94,10 +84,13 @@ describe('a response with topic ids', () => {
     ['as it is', 6, 6],
     ['as one about the name, which kafkajs can handle', 100, 3],
     ['as one about the name, which kafkajs can handle', 103, 3],
-  ])('has the error of a partition %s: %d', async (_how, partitionCode, errorCode) => {
+  ])('has an error %s: %d', async (_how, sent, errorCode) => {
+    const ofPartition = await decodeFetched(fetchedWith({ partitionCode: sent }))
     const without = { errorCode, abortedTransactions: [], messages: [] }
-    const { responses } = await decodeFetched(fetchedWith({ partitionCode }))
-    expect(responses[0].partitions).toEqual([{ ...partition, ...without }])
+    expect(ofPartition.responses[0].partitions).toEqual([{ ...partition, ...without }])
+    // kafkajs looks for the error of a whole response in its partitions.
+    const ofAll = await decodeFetched(fetchedWith({ errorCode: sent }), [0, 4])
+    expect(ofAll.responses[0].partitions).toEqual([0, 4].map((each) => ({ partition: each, errorCode })))
   })
 
   it.each([2, -1])(
@@ -109,18 +102,13 @@ describe('a response with topic ids', () => {
     },
   )
 
-  it.each([
-    [42, 42],
-    [100, 3],
-  ])('has its error %d in each partition, where kafkajs looks for it', async (errorCode, known) => {
-    const { responses } = await decodeFetched(fetchedWith({ errorCode }), [0, 4])
-    const partitions = [0, 4].map((each) => ({ partition: each, errorCode: known }))
-    expect(responses).toEqual([{ topicName: 'plants', partitions }])
-  })
-
   it('is rejected when it has a topic that was not requested', async () => {
     await expect(decodeFetched(fetchedWith({ topicId: OTHER_ID }))).rejects.toThrow(`${OTHER_ID}, not requested`)
   })
+})
+
+it('the zero id is none', () => {
+  expect(topicIdOf(Buffer.alloc(16))).toBeUndefined()
 })
 
 describe('a request', () => {
@@ -164,8 +152,4 @@ describe('a request', () => {
       expect((await bytesOf(13)).subarray(-end.length).equals(end)).toBe(true)
     },
   )
-
-  it('reads the zero id as none', () => {
-    expect(topicIdOf(Buffer.alloc(16))).toBeUndefined()
-  })
 })

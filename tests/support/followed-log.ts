@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createFollower, type Follower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
+import { createFollower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
@@ -9,22 +9,6 @@ import { expect, onTestFinished } from 'vitest'
 import { eventually } from './eventually.ts'
 import { quietLog } from './quiet-log.ts'
 import type { TestTopic } from './topic.ts'
-
-/** One call of `onRecords`. */
-export type Delivered = { partition: Partition; records: LogRecord[]; next: Checkpoint; from: Checkpoint }
-
-export type FollowedLog = {
-  follower: Follower
-  /** All calls in their order. */
-  delivered: Delivered[]
-  /** The checkpoint reached in each partition. An assignment starts from the one that a test puts here. */
-  checkpoints: Map<Partition, Checkpoint>
-  halts: Error[]
-  /** The delivered offsets of a partition. */
-  offsetsOf(partition: Partition): number[]
-  /** Waits until the checkpoint of each partition is at the present end of the log. */
-  untilAtEnd(): Promise<void>
-}
 
 /** Options of a follower of this topic in a separate group; a sink is still to be added. */
 export const followOptions = (topic: TestTopic) => ({
@@ -36,13 +20,14 @@ export const followOptions = (topic: TestTopic) => ({
   fetchLimits: { maxWaitTimeInMs: 100 },
 })
 
-/** Follows a topic into memory until the test ends. */
+/** Follows a topic into memory until the test ends. An assignment starts from the checkpoint that is given here. */
 export function followLog(
   topic: TestTopic,
   options: Partial<FollowOptions> = {},
-  checkpoints: FollowedLog['checkpoints'] = new Map(),
-): FollowedLog {
-  const delivered: Delivered[] = []
+  checkpoints = new Map<Partition, Checkpoint>(),
+) {
+  /** The calls of `onRecords`. */
+  const delivered: { partition: Partition; records: LogRecord[]; next: Checkpoint; from: Checkpoint }[] = []
   const halts: Error[] = []
   const follower = createFollower({
     ...followOptions(topic),
@@ -57,13 +42,18 @@ export function followLog(
   })
   onTestFinished(() => follower.close())
   follower.start()
-  const offsetsOf = (partition: Partition) =>
-    delivered.flatMap((call) => (call.partition === partition ? call.records.map(({ offset }) => offset) : []))
-  async function untilAtEnd(): Promise<void> {
-    // A broker that is back does not lead its partitions at once.
-    const { ends } = await eventually(() => checkTopic(topic.kafka, topic))
-    const reached = () => ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? BEFORE_LOG).offset + 1)
-    await eventually(() => expect(reached()).toEqual(ends))
+  return {
+    ...{ follower, delivered, checkpoints, halts },
+    /** The delivered offsets of a partition. */
+    offsetsOf: (partition: Partition): number[] =>
+      delivered.flatMap((call) => (call.partition === partition ? call.records.map(({ offset }) => offset) : [])),
+
+    /** Waits until the checkpoint of each partition is at the present end of the log. */
+    async untilAtEnd(): Promise<void> {
+      // A broker that is back does not lead its partitions at once.
+      const { ends } = await eventually(() => checkTopic(topic.kafka, topic))
+      const reached = () => ends.map((_, n) => (checkpoints.get(n as Partition) ?? BEFORE_LOG).offset + 1)
+      await eventually(() => expect(reached()).toEqual(ends))
+    },
   }
-  return { follower, delivered, checkpoints, halts, offsetsOf, untilAtEnd }
 }

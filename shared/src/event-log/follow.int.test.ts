@@ -1,10 +1,10 @@
 import { expect, it, vi } from 'vitest'
-import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
+import { followLog } from '../../../tests/support/followed-log.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { openTransactional } from '../../../tests/support/other-producers.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
-import { deleteRecords, type TestTopic } from '../../../tests/support/topic.ts'
+import { deleteRecords } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
@@ -16,7 +16,6 @@ const WAIT_MS = 20_000
 const P = 0 as Partition
 
 const eventIdOf = (record: NewRecord | undefined) => record?.headers.ce_id?.toString() as EventId
-const upTo = (end: number) => Array.from({ length: end }, (_, offset) => offset)
 
 it('a follower delivers each record once and in the order of its partition, appended before or after the start', async () => {
   const topic = await openTopic(3)
@@ -28,15 +27,15 @@ it('a follower delivers each record once and in the order of its partition, appe
   for (const partition of allPartitions(3)) {
     const appended = [...before, ...after].filter((record) => record.partition === partition)
     const delivered = followed.delivered.filter((call) => call.partition === partition)
-    expect(delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.eventId))).toEqual(
-      appended.map(eventIdOf),
-    )
-    expect(followed.offsetsOf(partition)).toEqual(upTo(appended.length))
+    const records = delivered.flatMap((call) => call.records)
+    expect(records.map(({ claim }) => claim?.eventId)).toEqual(appended.map(eventIdOf))
+    expect(records.map(({ offset }) => offset)).toEqual(appended.map((_, offset) => offset))
     // Each delivery starts where the previous one ended, and ends at its last record.
     expect(delivered.map(({ from }) => from)).toEqual([BEFORE_LOG, ...delivered.slice(0, -1).map(({ next }) => next)])
-    for (const { records, next } of delivered) {
-      expect(next).toEqual({ offset: records.at(-1)?.offset, eventId: records.at(-1)?.claim?.eventId })
-    }
+    const lasts = delivered.map((call) => call.records.at(-1))
+    expect(delivered.map(({ next }) => next)).toEqual(
+      lasts.map((last) => ({ offset: last?.offset, eventId: last?.claim?.eventId })),
+    )
   }
   expect(followed.follower.assigned()).toEqual(followed.checkpoints)
   expect(followed.halts).toEqual([])
@@ -129,13 +128,6 @@ it('a follower waits after a fetch with records, then fetches all that was appen
   expect(waits.size).toBe(0)
 })
 
-/** Waits until the checkpoint is at `last`, and expects that to be the end of the log. */
-async function untilPassed(last: number, { checkpoints }: FollowedLog, topic: TestTopic): Promise<Checkpoint> {
-  await vi.waitFor(() => expect(checkpoints.get(P)?.offset).toBe(last), WAIT_MS)
-  expect((await checkTopic(topic.kafka, topic)).ends).toEqual([last + 1])
-  return checkpoints.get(P) as Checkpoint
-}
-
 // The services do not write in transactions, but others may: a control record ends each, and takes an offset.
 it('a log with transactions of others is followed to control records at its end, without aborted records', async () => {
   const topic = await openTopic()
@@ -148,18 +140,23 @@ it('a log with transactions of others is followed to control records at its end,
     await transaction[end]()
   }
   const [, last] = await topic.append(2) // offsets 0 and 1
-  const followed = followLog(topic)
-  expect(await untilPassed(1, followed, topic)).toEqual({ offset: 1, eventId: eventIdOf(last) })
+  const { checkpoints, offsetsOf, halts } = followLog(topic)
+  /** Waits until the checkpoint is at the end of the log, with the last record at this offset. */
+  async function untilPassed(last: number): Promise<Checkpoint | undefined> {
+    await vi.waitFor(() => expect(checkpoints.get(P)?.offset).toBe(last), WAIT_MS)
+    expect((await checkTopic(topic.kafka, topic)).ends).toEqual([last + 1])
+    return checkpoints.get(P)
+  }
+  expect(await untilPassed(1)).toEqual({ offset: 1, eventId: eventIdOf(last) })
 
   await transact(2, 'commit') // 2, 3 and a control record at 4
-  expect(await untilPassed(4, followed, topic)).toEqual({ offset: 4, eventId: '' })
+  expect(await untilPassed(4)).toEqual({ offset: 4, eventId: '' })
   await transact(3, 'abort') // 5, 6, 7 and 8
-  expect(await untilPassed(8, followed, topic)).toEqual({ offset: 8, eventId: '' })
+  expect(await untilPassed(8)).toEqual({ offset: 8, eventId: '' })
   await topic.append(1) // 9
   await transact(1, 'abort') // 10 and 11
   await transact(1, 'commit') // 12 and 13
-  expect(await untilPassed(13, followed, topic)).toEqual({ offset: 13, eventId: '' })
+  expect(await untilPassed(13)).toEqual({ offset: 13, eventId: '' })
 
-  expect(followed.offsetsOf(P)).toEqual([0, 1, 2, 3, 9, 12])
-  expect(followed.halts).toEqual([])
+  expect([offsetsOf(P), halts]).toEqual([[0, 1, 2, 3, 9, 12], []])
 })

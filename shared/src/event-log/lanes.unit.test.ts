@@ -4,7 +4,7 @@ import { createClock } from '../../../tests/simulation/clock.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
-import { type Offset, type Partition, partitionOf } from '../plant/position.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 import type { AppendResult, Refusal } from './append.ts'
 import { AppendRefused } from './broker-errors.ts'
 import { createLanes, LANE_LIMITS, type Written } from './lanes.ts'
@@ -12,15 +12,8 @@ import { createLanes, LANE_LIMITS, type Written } from './lanes.ts'
 const PARTITIONS = 4
 const [P, Q, R, S] = [0, 1, 2, 3] as [Partition, Partition, Partition, Partition]
 const LATE_MS = 500
-let lastId = 0n
 
-/** A record of this partition. */
-function recordIn(partition: Partition): NewRecord {
-  do lastId++
-  while (partitionOf(Buffer.from(String(lastId)), PARTITIONS) !== partition)
-  return newEvent(lastId, PARTITIONS)
-}
-
+const recordIn = (partition: Partition): NewRecord => ({ ...newEvent(1n, PARTITIONS), partition })
 const refused = (why: 'records' | 'permanent' | 'transient'): Refusal => ({
   ...{ is: 'refused', why, cause: new AppendRefused(why) },
 })

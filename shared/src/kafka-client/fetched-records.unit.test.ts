@@ -59,15 +59,11 @@ const partsOf = (records: DecodedRecord[]) =>
     const { producerId, inTransaction } = batchContext
     return { timestamp, offset, key, value, headers, isControlRecord, producerId, inTransaction }
   })
-/** Without what stands for batches without records. */
-const fetchedAsByKafkajs = async (batches: Buffer) =>
-  partsOf((await fetched(batches)).filter(({ batchContext }) => batchContext !== undefined))
 const undecodable = async (batches: Buffer) => {
   const records = await fetched(batches)
   expect(records).toHaveLength(1)
   return { ...undecodableIn(records), cause: undecodableIn(records)?.cause as Error }
 }
-const fetchedByOriginal = async (batches: Buffer) => partsOf(await fetchedBy(original.load, batches))
 
 const FIELDS = { firstOffset: 1_000n, firstTimestamp: 1_795_281_883_402n, maxTimestamp: 1_795_281_883_999n }
 const one = Buffer.from('1')
@@ -116,7 +112,9 @@ it('reads the complete batches of a fetch, which may be truncated, as kafkajs do
       const log = Buffer.concat(await Promise.all(all.map((each) => each.bytes)))
       const read = end === null || log.length === 0 ? log : log.subarray(0, end % log.length)
       fc.pre(read === log || read.length > ATTRIBUTES_AT)
-      expect(await fetchedAsByKafkajs(read)).toEqual(await fetchedByOriginal(read))
+      // Without what stands for batches without records.
+      const records = (await fetched(read)).filter(({ batchContext }) => batchContext !== undefined)
+      expect(partsOf(records)).toEqual(partsOf(await fetchedBy(original.load, read)))
     }),
     { numRuns: 500 },
   )

@@ -47,19 +47,15 @@ describe('each node has a connection to its own address', () => {
       connectionPoolBuilder: { addresses: ['a:9092', '[::1]:9092'], build: async (address: object) => address },
     })
     pool.createBroker = ({ connectionPool, nodeId }: Destination) => {
+      const respond = async <T>(response: T) => {
+        await reach(connectionPool.host)
+        return response
+      }
       const broker = {
-        nodeId,
-        connectionPool,
-        isConnected: () => connected.has(broker),
-        connect: async () => {
-          await reach(connectionPool.host)
-          connected.add(broker)
-        },
+        ...{ nodeId, connectionPool, isConnected: () => connected.has(broker) },
+        connect: () => respond(broker).then(() => connected.add(broker)),
         disconnect: async () => connected.delete(broker),
-        metadata: async () => {
-          await reach(connectionPool.host)
-          return { brokers, topicMetadata: [] }
-        },
+        metadata: () => respond({ brokers, topicMetadata: [] }),
       }
       return broker
     }

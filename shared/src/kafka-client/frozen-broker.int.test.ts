@@ -1,7 +1,5 @@
-import { createServer } from 'node:net'
 import type { KafkaConfig } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { listen } from '../../../tests/support/listen.ts'
 import {
   type Address,
   fetchFrom,
@@ -10,12 +8,9 @@ import {
   openConsumer,
 } from '../../../tests/support/scripted-broker.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
-import { kafkajs, kafkajsModule } from './kafkajs.ts'
+import { kafkajs } from './kafkajs.ts'
 
 const [FETCH, METADATA, COORDINATOR, HANDSHAKE, API_VERSIONS, AUTHENTICATE] = [1, 3, 10, 17, 18, 36]
-const Connection = kafkajsModule('src/network/connection.js')
-const createSocketFactory = kafkajsModule('src/network/socketFactory.js')
-const heartbeat = kafkajsModule('src/protocol/requests/heartbeat/index.js')
 const PARTITIONS = 2
 /** Longer than the time limit of a test. */
 const NEVER_MS = 600_000
@@ -42,13 +37,13 @@ it('a client connects while the first bootstrap broker does not respond', async 
 })
 
 it.each([
-  ['', API_VERSIONS, 200],
-  [' to the login', HANDSHAKE, 2_000],
-])('an attempt to connect ends when the broker does not respond%s', async (_what, silent, connectionTimeout) => {
+  ['the request of its versions', API_VERSIONS],
+  ['the login', HANDSHAKE],
+])('an attempt to connect ends when the broker does not respond to %s', async (_what, silent) => {
   const highest = { [HANDSHAKE]: 1, [AUTHENTICATE]: 1, [METADATA]: 10 }
   const broker = await openBroker({ highest, isSilent: (apiKey) => apiKey === silent })
   const sasl = { mechanism: 'plain', username: 'plants', password: 'secret' } as const
-  const admin = openAdmin([broker.address], { connectionTimeout, sasl })
+  const admin = openAdmin([broker.address], { connectionTimeout: 2_000, sasl })
   await expect(admin.connect()).rejects.toMatchObject({ cause: { name: 'KafkaJSConnectionError', code: 'ETIMEDOUT' } })
   expect(broker.requests.at(-1)?.apiKey).toBe(silent)
   await vi.waitFor(() => expect(broker.connections()).toBe(0), SOON)
@@ -103,29 +98,6 @@ it('all connections to a broker end when it does not respond to a request, and t
   await vi.waitFor(() => expect(second.connections()).toBe(0), SOON)
   expect(first.connections()).toBe(1)
   await expect(fetchFrom(cluster, '2')).rejects.toMatchObject({ name: 'KafkaJSRequestTimeoutError' })
-})
-
-it('a request that comes while its connection ends fails', async () => {
-  // It does not even end its connections.
-  const server = createServer({ allowHalfOpen: true }, (socket) => socket.on('error', () => {}).resume())
-  const logger = { namespace: () => logger, debug() {} }
-  const options = {
-    host: '127.0.0.1',
-    port: await listen(server),
-    logger,
-    socketFactory: createSocketFactory(),
-    requestTimeout: 200,
-  }
-  const request = { groupId: 'plants', groupGenerationId: 1, memberId: 'member' }
-  const failures = Array.from({ length: 15 }, async (_, turns) => {
-    const connection = new Connection({ ...options, connectionTimeout: NEVER_MS })
-    await connection.connect()
-    const failed = connection.send(heartbeat.protocol({ version: 3 })(request)).catch(({ name }: Error) => name)
-    for (let turn = 0; turn < turns; turn++) await Promise.resolve()
-    void connection.disconnect()
-    return failed
-  })
-  for (const name of await Promise.all(failures)) expect(name).toMatch(/RequestTimeout|Connection(Closed)?Error/)
 })
 
 it('a response that a lost connection left incomplete does not damage those of the next connection', async () => {

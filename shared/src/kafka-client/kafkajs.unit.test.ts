@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { fakeTimers } from '../../../tests/support/fake-timers.ts'
 import { keepCommitted } from './fetched-records.ts'
 import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
@@ -40,35 +40,25 @@ it('a process without free file descriptors has each module', () => {
   expect(stderr).toBe('')
 })
 
-describe('the timer of the request queue', () => {
-  beforeEach(() => fakeTimers())
-
-  function openQueue(): Queue {
-    const logger = { debug() {}, warn() {} }
-    return new newQueue({ maxInFlightRequests: 1, requestTimeout: 8_000, clientId: 'c', broker: 'b', logger })
+it('the timer of the request queue is armed once, and only while requests are pending', () => {
+  onTestFinished(fakeTimers())
+  const sent: number[] = []
+  const logger = { debug() {}, warn() {} }
+  const queue = new newQueue({ maxInFlightRequests: 1, requestTimeout: 8_000, clientId: 'c', broker: 'b', logger })
+  queue.checkPendingRequests()
+  queue.scheduleCheckPendingRequests()
+  expect(vi.getTimerCount()).toBe(0)
+  queue.maybeThrottle(500)
+  for (const correlationId of [1, 2]) {
+    const entry = { correlationId, apiKey: 0, apiVersion: 0, apiName: 'x', resolve() {}, reject() {} }
+    queue.push({ entry, expectResponse: false, sendRequest: () => sent.push(correlationId) })
   }
-
-  it('is not armed while no request is pending', () => {
-    const queue = openQueue()
-    queue.checkPendingRequests()
-    queue.scheduleCheckPendingRequests()
-    expect(vi.getTimerCount()).toBe(0)
-  })
-
-  it('is armed once while requests are pending, and not again after they were sent', () => {
-    const [queue, sent] = [openQueue(), [] as number[]]
-    queue.maybeThrottle(500)
-    for (const correlationId of [1, 2]) {
-      const entry = { correlationId, apiKey: 0, apiVersion: 0, apiName: 'x', resolve() {}, reject() {} }
-      queue.push({ entry, expectResponse: false, sendRequest: () => sent.push(correlationId) })
-    }
-    expect(vi.getTimerCount()).toBe(1)
-    vi.advanceTimersByTime(499)
-    expect(sent).toEqual([])
-    vi.advanceTimersByTime(50)
-    expect(sent).toEqual([1, 2])
-    expect(vi.getTimerCount()).toBe(0)
-  })
+  expect(vi.getTimerCount()).toBe(1)
+  vi.advanceTimersByTime(499)
+  expect(sent).toEqual([])
+  vi.advanceTimersByTime(50)
+  expect(sent).toEqual([1, 2])
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 it('kafkajs as the application loads it shares no modules with the corrected one, and has none of the corrections', () => {

@@ -22,10 +22,11 @@ export const COMPACTED_AT_ONCE = {
   'segment.ms': '100',
   'max.compaction.lag.ms': '100',
 }
-const KNOWN_WITHIN_MS = 20_000
-const RETRY_EVERY_MS = 20
+/** The creation is confirmed before the broker knows the topic and leads its partitions. */
+const PATIENCE = { everyMs: 20, giveUpAfterMs: 20_000 }
 
 export type TestTopic = TopicSettings & { kafka: Kafka }
+type Named = Pick<TestTopic, 'kafka' | 'topic'>
 
 /** A new topic for one test, created as the product creates it. */
 export async function createTestTopic(kafkaBrokers: string, partitions: number): Promise<TestTopic> {
@@ -39,18 +40,13 @@ export const tableTopicOf = ({ topic }: Pick<TestTopic, 'topic'>) => `${topic}.t
 export const createTableTopic = (store: TestTopic) => create({ ...store, topic: tableTopicOf(store) }, TABLE)
 
 async function create({ kafka, ...settings }: TestTopic, kind?: TopicKind): Promise<TestTopic> {
-  // The creation is confirmed before the broker knows the topic and leads its partitions.
-  const patience = { everyMs: RETRY_EVERY_MS, giveUpAfterMs: KNOWN_WITHIN_MS }
-  await retry(() => createTopic(kafka, settings, kind), patience)
-  await retry(() => checkTopic(kafka, settings, kind), patience)
+  await retry(() => createTopic(kafka, settings, kind), PATIENCE)
+  await retry(() => checkTopic(kafka, settings, kind), PATIENCE)
   return { kafka, ...settings }
 }
 
 /** Appends records to a topic, in as few batches as a broker accepts. */
-export async function appendTo(
-  { kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>,
-  records: readonly NewRecord[],
-): Promise<void> {
+export async function appendTo({ kafka, topic }: Named, records: readonly NewRecord[]): Promise<void> {
   const appender = createAppender(kafka, topic)
   try {
     for (const some of appendsOf(records)) await appender.append(some)
@@ -63,16 +59,12 @@ export async function appendTo(
 export async function setTopicConfig({ kafka, topic }: TestTopic, config: Record<string, string>): Promise<void> {
   await setConfiguration(kafka, topic, new Map(Object.entries(config)))
   // The controller confirms the change, and the broker applies it some time later.
-  await eventually(async () =>
-    expect(Object.fromEntries((await readConfiguration(kafka, topic)) ?? [])).toEqual(config),
-  )
+  const now = async () => Object.fromEntries((await readConfiguration(kafka, topic)) ?? [])
+  await eventually(async () => expect(await now()).toEqual(config))
 }
 
 /** Deletes the records of a partition before this position. */
-export async function deleteRecords(
-  { kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>,
-  { partition, offset }: LogPosition,
-): Promise<void> {
+export async function deleteRecords({ kafka, topic }: Named, { partition, offset }: LogPosition): Promise<void> {
   await withAdmin(kafka, async (admin) => {
     // kafkajs needs the metadata to find the leader.
     await admin.fetchTopicMetadata({ topics: [topic] })

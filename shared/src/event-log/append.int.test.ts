@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
@@ -65,12 +64,6 @@ it('a request has a result of each partition: the base offset if the topic id is
   const byName = await openAppender(topic)
   const results = await byName.send(leaderOf(byName), 'healthy', batches(recordIn(0)))
   expect([...results]).toEqual([[0, { is: 'appended', base: undefined }]])
-})
-
-it('a topic that is not known is refused', async () => {
-  const appender = await openAppender({ ...(await openTopic()), topic: `plants-${randomUUID()}` })
-  expect(appender.leaderOf(0 as Partition)).toBeUndefined()
-  await expect(appender.append([recordIn(0)])).rejects.toThrow(AppendRefused)
 })
 
 it('an attempt ends at its signal, and the next one connects again', async () => {

@@ -1,5 +1,6 @@
 import type { KafkaConfig } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { eventually } from '../../../tests/support/eventually.ts'
 import {
   type Address,
   fetchFrom,
@@ -9,6 +10,7 @@ import {
 } from '../../../tests/support/scripted-broker.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs } from './kafkajs.ts'
+import type { TopicId } from './topic-id.ts'
 
 const [FETCH, METADATA, COORDINATOR, HANDSHAKE, API_VERSIONS, AUTHENTICATE] = [1, 3, 10, 17, 18, 36]
 const PARTITIONS = 2
@@ -16,7 +18,7 @@ const PARTITIONS = 2
 const NEVER_MS = 600_000
 const SOON = { timeout: 10_000, interval: 20 }
 
-function clientOf(brokers: string[], options: Partial<KafkaConfig>) {
+function clientOf(brokers: string[], options: Partial<KafkaConfig> = {}) {
   const settings = { logLevel: kafkajs.logLevel.NOTHING, retry: { retries: 0 }, connectionTimeout: NEVER_MS }
   return new kafkajs.Kafka({ brokers, requestTimeout: NEVER_MS, ...settings, ...options })
 }
@@ -111,4 +113,36 @@ it('two requests that find no connection share a new one', async () => {
   const { cluster, second } = await openPair(COORDINATOR)
   await Promise.all([fetchFrom(cluster, '2'), fetchFrom(cluster, '2')])
   expect(second.connections()).toBe(2)
+})
+
+/** The cluster of a consumer that knows the id of the topic. */
+async function connectCluster(address: string) {
+  const { consumer, cluster } = await openConsumer(clientOf([address]))
+  consumer.readFor({ topicIdOf: () => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId })
+  return cluster
+}
+
+it('a leader that is not upgraded yet gets requests of a version that it supports', async () => {
+  const [upgraded, old] = await openBrokers(
+    { highest: { [FETCH]: 13, [METADATA]: 10 } },
+    { highest: { [FETCH]: 12, [METADATA]: 10 } },
+  )
+  const cluster = await connectCluster(upgraded.address)
+  const failure = await fetchFrom(cluster, '2').catch((error: unknown) => error)
+  expect(old.requests.filter(({ apiKey }) => apiKey === FETCH)).toEqual([{ apiKey: FETCH, version: 11 }])
+  expect(failure).not.toBeInstanceOf(Error)
+})
+
+it('asks a broker again for its versions after it was upgraded at the same address', async () => {
+  const highest = { [FETCH]: 12, [METADATA]: 10 }
+  const [broker] = await openBrokers({ highest })
+  const cluster = await connectCluster(broker.address)
+  await fetchFrom(cluster, '1')
+  highest[FETCH] = 13
+  broker.cut()
+  await eventually(() => expect(cluster.isConnected()).toBe(false))
+  // The broker of this test does not know the response.
+  await fetchFrom(cluster, '1').catch(() => {})
+  const versions = broker.requests.filter(({ apiKey }) => apiKey === FETCH).map(({ version }) => version)
+  expect(versions).toEqual([11, 13])
 })

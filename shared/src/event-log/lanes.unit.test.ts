@@ -233,6 +233,18 @@ describe('lanes', () => {
     expect(append?.result()).toEqual(appended(5))
   })
 
+  it('a late request to one leader ends no request to another one that was just sent', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P)
+    await lanes.advance(LATE_MS - 10)
+    const [, healthy] = await lanes.appendTo(R, S)
+    lanes.leaders[R] = 1
+    await lanes.advance(10)
+    expect(lanes.sent()).toEqual(['1 healthy P×1', '2 healthy R×1 S×1'])
+    await lanes.last().answer(refused('transient'), appendedAt(0))
+    expect(healthy?.result()).toEqual(appended(0))
+  })
+
   it('records wait while their partition has no leader, and the reason is named', async () => {
     const lanes = openLanes()
     lanes.leaders[P] = undefined

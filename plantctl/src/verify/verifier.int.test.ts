@@ -3,8 +3,7 @@ import { textsOf } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, offsetOf } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { Redis } from 'ioredis'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { claimAt, eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { openVerifiedLog, timeOf, type VerifiedLog } from '../../../tests/support/verified-log.ts'
@@ -19,247 +18,215 @@ const claimText = (id: bigint) => {
   return JSON.stringify({ offset, event: eventId, ...(plant ? textsOf(plant) : { unreadable: true }) })
 }
 
-const KEYS = ['meta', 'plants', 'order', 'parked'] as const
-type Key = (typeof KEYS)[number] | 'live' | 'filling'
-const keyOf = (key: Key) => (key === 'live' || key === 'filling' ? key : `${GENERATION}:${key}`)
+/** Keys of the partition, without what all of its keys begin with. */
+const [META, PLANTS, ORDER, PARKS] = ['meta', 'plants', 'order', 'parked'].map((name) => `:${GENERATION}:${name}`) as [
+  ...[string, string, string, string],
+]
+const [LIVE, FILLING] = [':live', ':filling']
 
-type Corruption = [what: string, corrupt: (redis: Redis, at: string) => Promise<unknown>, found: Difference[]]
+/** Commands of Redis, and the differences that they make. */
+type Command = [name: string, key: string, ...args: (string | Buffer)[]]
+type Corruption = [what: string, commands: Command[], ...found: Difference[]]
 
-const inPlants = (id: string, bytes: Buffer | string) => (redis: Redis, at: string) =>
-  redis.hset(`${at}${GENERATION}:plants`, id, bytes)
-const noEntry = (id: string) => (redis: Redis, at: string) => redis.hdel(`${at}${GENERATION}:plants`, id)
-const inMeta = (field: string, text: string) => (redis: Redis, at: string) =>
-  redis.hset(`${at}${GENERATION}:meta`, field, text)
-const inParked = (offset: string, reason: string) => (redis: Redis, at: string) =>
-  redis.hset(`${at}${GENERATION}:parked`, offset, reason)
-const notParked = (offset: string) => (redis: Redis, at: string) => redis.hdel(`${at}${GENERATION}:parked`, offset)
-const deleted =
-  (...keys: Key[]) =>
-  (redis: Redis, at: string) =>
-    redis.del(...keys.map((key) => at + keyOf(key)))
-const reordered = (ids: string[]) => async (redis: Redis, at: string) => {
-  await redis.del(`${at}${GENERATION}:order`)
-  await redis.rpush(`${at}${GENERATION}:order`, ...ids)
-}
-const all =
-  (...steps: Corruption[1][]) =>
-  async (redis: Redis, at: string) => {
-    for (const corrupt of steps) await corrupt(redis, at)
-  }
-const expiring = (key: Key) => (redis: Redis, at: string) => redis.pexpire(`${at}${keyOf(key)}`, 3_600_000)
-const otherType = (key: Key, type: 'string' | 'set') => async (redis: Redis, at: string) => {
-  await redis.del(`${at}${keyOf(key)}`)
-  return type === 'set' ? redis.sadd(`${at}${keyOf(key)}`, 'x') : redis.set(`${at}${keyOf(key)}`, 'x')
-}
-const changed = (id: bigint, field: string, expected: string | null, found: string | null): Subject => ({
-  what: 'entryChanged',
-  id: String(id),
-  field,
-  expected,
-  found,
-})
+const reordered = (...ids: string[]): Command[] => [
+  ['del', ORDER],
+  ['rpush', ORDER, ...ids],
+]
+const otherType = (key: string, type: string): Command[] => [
+  ['del', key],
+  type === 'set' ? ['sadd', key, 'x'] : ['set', key, 'x'],
+]
 /** An entry with these changes, which differs in one field. */
 const changedEntry = (
-  what: string,
   id: bigint,
   changes: Changes,
-  ...difference: [field: string, expected: string | null, found: string | null]
-): Corruption => [what, inPlants(String(id), entry(id, changes)), [changed(id, ...difference)]]
-const changedOrder = (what: string, ids: string[], ...found: Difference[]): Corruption => [what, reordered(ids), found]
-const misplaced = (id: string, after: string): Subject => ({ what: 'orderMisplaced', id, after })
+  ...[field, expected, found]: [string, string | null, string | null]
+): Corruption => [
+  `plant ${id} with another ${field}: ${found}`,
+  [['hset', PLANTS, String(id), entry(id, changes)]],
+  { what: 'entryChanged', id: String(id), field, expected, found },
+]
 const missing = (id: string): Subject => ({ what: 'orderMissing', id })
 const extra = (id: string): Subject => ({ what: 'orderExtra', id })
-const repeated = (id: string): Subject => ({ what: 'orderRepeated', id })
-const soon = expect.stringMatching(/^\d+$/) as string
-
+const entryMissing: Subject = { what: 'entryMissing', id: '2', expected: claimText(2n) }
+const entryExtra: Subject = { what: 'entryExtra', id: '9', found: claimText(2n) }
+const undecodable: Subject = { what: 'entryUndecodable', id: '2', expected: claimText(2n) }
 const parkedMissing: Subject = { what: 'parkedMissing', offset: '3', expected: String(PARKED.otherType) }
+const leftover: Subject = { what: 'leftover', found: GENERATION }
 const noGeneration: Difference = { generation: '', what: 'noGeneration', end: offsetOf(7) }
 
 const CORRUPTIONS: Corruption[] = [
-  ['an entry is missing', noEntry('2'), [{ what: 'entryMissing', id: '2', expected: claimText(2n) }]],
-  ['an extra entry', inPlants('9', entry(2n)), [{ what: 'entryExtra', id: '9', found: claimText(2n) }]],
+  ['an entry is missing', [['hdel', PLANTS, '2']], entryMissing],
+  ['an extra entry', [['hset', PLANTS, '9', entry(2n)]], entryExtra],
   [
     'an extra entry from after the checkpoint',
-    inPlants('9', entry(2n, { offset: offsetOf(70) })),
-    [{ what: 'entryExtra', id: '9', found: claimText(2n).replace(':1,', ':70,') }],
+    [['hset', PLANTS, '9', entry(2n, { offset: offsetOf(70) })]],
+    { ...entryExtra, found: claimText(2n).replace(':1,', ':70,') },
   ],
   [
     'an entry of an invalid id',
-    inPlants('007', entry(2n)),
-    [{ what: 'entryExtra', id: '007', found: 'an invalid entry' }],
+    [['hset', PLANTS, '007', entry(2n)]],
+    { what: 'entryExtra', id: '007', found: 'an invalid entry' },
   ],
-  changedEntry('another event', 2n, { eventId: eventId(99) }, 'eventId', eventId(1), eventId(99)),
-  changedEntry('another offset', 2n, { offset: offsetOf(3) }, 'offset', '1', '3'),
-  changedEntry('an offset beyond the log', 2n, { offset: offsetOf(99) }, 'offset', '1', '99'),
-  changedEntry('another name', 2n, { plant: plantWith({ name: 'x' }) }, 'name', 'plant 2', 'x'),
-  changedEntry('an added tag', 2n, { plant: plantWith({ name: 'plant 2', tag: '' }) }, 'tag', null, ''),
-  changedEntry('a removed tag', 1n, { plant: plantWith({ name: 'plant 1' }) }, 'tag', 'herb', null),
-  changedEntry('another tag', 1n, { plant: plantWith({ name: 'plant 1', tag: 'tree' }) }, 'tag', 'herb', 'tree'),
-  changedEntry('a readable event stored as unreadable', 2n, { plant: undefined }, 'readable', 'yes', 'no'),
-  changedEntry(
-    'an unreadable event stored as readable',
-    3n,
-    { plant: plantWith({ name: 'x' }) },
-    'readable',
-    'no',
-    'yes',
-  ),
+  changedEntry(2n, { eventId: eventId(99) }, 'eventId', eventId(1), eventId(99)),
+  changedEntry(2n, { offset: offsetOf(99) }, 'offset', '1', '99'),
+  changedEntry(2n, { plant: plantWith({ name: 'x' }) }, 'name', 'plant 2', 'x'),
+  changedEntry(2n, { plant: plantWith({ name: 'plant 2', tag: '' }) }, 'tag', null, ''),
+  changedEntry(1n, { plant: plantWith({ name: 'plant 1' }) }, 'tag', 'herb', null),
+  changedEntry(2n, { plant: undefined }, 'readable', 'yes', 'no'),
+  changedEntry(3n, { plant: plantWith({ name: 'x' }) }, 'readable', 'no', 'yes'),
   [
     'an entry of another id in place of one',
-    all(noEntry('2'), inPlants('9', entry(2n))),
     [
-      { what: 'entryMissing', id: '2', expected: claimText(2n) },
-      { what: 'entryExtra', id: '9', found: claimText(2n) },
+      ['hdel', PLANTS, '2'],
+      ['hset', PLANTS, '9', entry(2n)],
     ],
-  ],
-  [
-    'two swapped entries',
-    all(inPlants('4', entry(5n)), inPlants('5', entry(4n))),
-    [
-      ...[changed(4n, 'eventId', eventId(5), eventId(6)), changed(5n, 'eventId', eventId(6), eventId(5))],
-      ...[changed(4n, 'offset', '5', '6'), changed(5n, 'offset', '6', '5')],
-      ...[changed(4n, 'name', 'plant 4', 'plant 5'), changed(5n, 'name', 'plant 5', 'plant 4')],
-    ],
+    ...[entryMissing, entryExtra],
   ],
   [
     'the last byte of an entry at the start of the next one',
-    all(inPlants('1', entry(1n).subarray(0, -1)), inPlants('2', Buffer.concat([entry(1n).subarray(-1), entry(2n)]))),
-    [changed(1n, 'tag', 'herb', 'her'), { what: 'entryUndecodable', id: '2', expected: claimText(2n) }],
+    [
+      ['hset', PLANTS, '1', entry(1n).subarray(0, -1)],
+      ['hset', PLANTS, '2', Buffer.concat([entry(1n).subarray(-1), entry(2n)])],
+    ],
+    { what: 'entryChanged', id: '1', field: 'tag', expected: 'herb', found: 'her' },
+    undecodable,
   ],
   // Lengths have 16 bits where entries are compared by their bytes.
-  ...[Buffer.from([9, 9]), Buffer.alloc(0), Buffer.alloc(65_535), Buffer.alloc(65_536)].map(
-    (bytes): Corruption => [
-      `an invalid entry of ${bytes.length} bytes`,
-      inPlants('2', bytes),
-      [{ what: 'entryUndecodable', id: '2', expected: claimText(2n) }],
+  ...[2, 0, 65_535, 65_536].map(
+    (size): Corruption => [
+      `an invalid entry of ${size} bytes`,
+      [['hset', PLANTS, '2', Buffer.alloc(size)]],
+      undecodable,
     ],
   ),
-  changedOrder('two swapped ids in the order', ['1', '3', '2', '4', '5'], misplaced('2', '3')),
-  changedOrder('two swapped ids, created one after the other', ['1', '2', '3', '5', '4'], misplaced('4', '5')),
-  changedOrder('an id missing from the order', ['1', '2', '4', '5'], missing('3')),
-  changedOrder('an extra id in the order', ['1', '2', '3', '9', '4', '5'], extra('9')),
-  changedOrder('an invalid id in the order', ['1', '2', 'x', '3', '4', '5'], extra('x')),
-  changedOrder('an id twice in the order', ['1', '2', '3', '4', '2', '5'], repeated('2')),
-  changedOrder('an id in the order in place of another', ['1', '1', '3', '4', '5'], repeated('1'), missing('2')),
-  changedOrder(
+  ['two swapped ids in the order', reordered('1', '3', '2', '4', '5'), { what: 'orderMisplaced', id: '2', after: '3' }],
+  ['an id missing from the order', reordered('1', '2', '4', '5'), missing('3')],
+  ['an extra id in the order', reordered('1', '2', '3', '9', '4', '5'), extra('9')],
+  ['an id twice in the order', reordered('1', '2', '3', '4', '2', '5'), { what: 'orderRepeated', id: '2' }],
+  [
     'two ids in one element of the order, and an empty element',
-    ['1,2', '', '3', '4', '5'],
+    reordered('1,2', '', '3', '4', '5'),
     ...[extra('1,2'), extra(''), missing('1'), missing('2')],
-  ),
+  ],
   [
     'a plant under another id, in the order and among the entries',
-    all(noEntry('2'), inPlants('9', entry(2n)), reordered(['1', '9', '3', '4', '5'])),
-    [
-      ...[extra('9'), missing('2')],
-      { what: 'entryMissing', id: '2', expected: claimText(2n) },
-      { what: 'entryExtra', id: '9', found: claimText(2n) },
-    ],
+    [['hdel', PLANTS, '2'], ['hset', PLANTS, '9', entry(2n)], ...reordered('1', '9', '3', '4', '5')],
+    ...[extra('9'), missing('2'), entryMissing, entryExtra],
   ],
-  ['no order', deleted('order'), ['1', '2', '3', '4', '5'].map(missing)],
-  ['another count of plants', inMeta('plants', '6'), [{ what: 'count', of: 'plants', expected: '5', found: '6' }]],
-  ['another count of voids', inMeta('voids', '0'), [{ what: 'count', of: 'voids', expected: '1', found: '0' }]],
-  ['another count of parked', inMeta('parked', '02'), [{ what: 'count', of: 'parked', expected: '2', found: '02' }]],
+  ['no order', [['del', ORDER]], ...['1', '2', '3', '4', '5'].map(missing)],
+  ['no count of plants', [['hdel', META, 'plants']], { what: 'count', of: 'plants', expected: '5', found: '' }],
+  ['another count of voids', [['hset', META, 'voids', '0']], { what: 'count', of: 'voids', expected: '1', found: '0' }],
   [
-    'no count of plants',
-    (redis, at) => redis.hdel(`${at}${GENERATION}:meta`, 'plants'),
-    [{ what: 'count', of: 'plants', expected: '5', found: '' }],
+    'a count in other text',
+    [['hset', META, 'parked', '02']],
+    { what: 'count', of: 'parked', expected: '2', found: '02' },
   ],
   ...['7', '6x', '06'].map(
     (found): Corruption => [
       `a checkpoint that is beyond the log, or not an offset: ${found}`,
-      inMeta('checkpoint', found),
-      [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found }],
+      [['hset', META, 'checkpoint', found]],
+      { what: 'checkpoint', expected: 'an offset from -1 to 6', found },
     ],
   ),
   ...[eventId(5), ''].map(
     (found): Corruption => [
       `another event at the checkpoint, or none: "${found}"`,
-      inMeta('event', found),
-      [{ what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found }],
+      [['hset', META, 'event', found]],
+      { what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found },
     ],
   ),
-  ['a missing parked record', notParked('3'), [parkedMissing]],
-  ['an extra parked record', inParked('1', '2'), [{ what: 'parkedExtra', offset: '1', found: '2' }]],
-  ['a record parked after the checkpoint', inParked('50', '2'), [{ what: 'parkedExtra', offset: '50', found: '2' }]],
-  ['a record parked at an invalid offset', inParked('03', '1'), [{ what: 'parkedExtra', offset: '03', found: '1' }]],
-  ...['NaN', '1000', '3.0'].map(
+  ['a missing parked record', [['hdel', PARKS, '3']], parkedMissing],
+  ...['1', '50', '03', 'NaN', '3.0'].map(
     (offset): Corruption => [
-      `a record parked at ${offset} in place of a valid one`,
-      all(notParked('3'), inParked(offset, '2')),
-      [parkedMissing, { what: 'parkedExtra', offset, found: '2' }],
+      `a record parked at ${offset}`,
+      [['hset', PARKS, offset, '2']],
+      { what: 'parkedExtra', offset, found: '2' },
     ],
   ),
   ...['2', '01'].map(
     (found): Corruption => [
       `another reason of a parked record, or another notation of it: ${found}`,
-      inParked('3', found),
-      [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found }],
+      [['hset', PARKS, '3', found]],
+      { what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found },
     ],
   ),
-  ['a leftover mark', inMeta('mark', 'm'), [{ what: 'mark', expected: '', found: 'm' }]],
-  ['an extra field in the meta', inMeta('hint', ''), [{ what: 'strangeField', found: 'hint' }]],
-  ['an older fold', inMeta('fold', '0'), [{ what: 'foldVersion', expected: '1', found: '0' }]],
-  ['a newer fold', inMeta('fold', '2'), [{ what: 'foldVersion', expected: '1', found: '2' }]],
-  ['another partition count', inMeta('partitions', '3'), [{ what: 'partitionCount', expected: '2', found: '3' }]],
   [
-    'a filling pointer to a missing generation',
-    (redis, at) => redis.set(`${at}filling`, 'nothing'),
-    [{ what: 'pointerDangling', key: 'filling', found: 'nothing' }],
+    'a record parked at another offset',
+    [
+      ['hdel', PARKS, '3'],
+      ['hset', PARKS, '1000', '2'],
+    ],
+    parkedMissing,
+    { what: 'parkedExtra', offset: '1000', found: '2' },
   ],
-  ...(['live', ...KEYS] as const).map(
-    (key): Corruption => [`an expiry of ${key}`, expiring(key), [{ what: 'expiry', key, found: soon }]],
+  ['a leftover mark', [['hset', META, 'mark', 'm']], { what: 'mark', expected: '', found: 'm' }],
+  ['an extra field in the meta', [['hset', META, 'hint', '']], { what: 'strangeField', found: 'hint' }],
+  ...['0', '2'].map(
+    (found): Corruption => [
+      `a fold of another version: ${found}`,
+      [['hset', META, 'fold', found]],
+      { what: 'foldVersion', expected: '1', found },
+    ],
+  ),
+  [
+    'another partition count',
+    [['hset', META, 'partitions', '3']],
+    { what: 'partitionCount', expected: '2', found: '3' },
+  ],
+  ...(['live', 'meta', 'plants', 'order', 'parked'] as const).map(
+    (key): Corruption => [
+      `an expiry of ${key}`,
+      [['pexpire', key === 'live' ? LIVE : `:${GENERATION}:${key}`, '3600000']],
+      { what: 'expiry', key, found: expect.stringMatching(/^\d+$/) as string },
+    ],
   ),
   ...(
     [
-      ['plants', 'hash', 'string'],
-      ['order', 'list', 'set'],
-      ['meta', 'hash', 'string'],
-      ['parked', 'hash', 'set'],
-      ['filling', 'string', 'set'],
+      ['plants', PLANTS, 'hash', 'string'],
+      ['order', ORDER, 'list', 'set'],
+      ['meta', META, 'hash', 'string'],
+      ['parked', PARKS, 'hash', 'set'],
+      ['filling', FILLING, 'string', 'set'],
     ] as const
   ).map(
-    ([key, expected, found]): Corruption => [
+    ([key, name, expected, found]): Corruption => [
       `${key} of another type`,
-      otherType(key, found),
-      [{ what: 'wrongType', key, expected, found }],
+      otherType(name, found),
+      { what: 'wrongType', key, expected, found },
     ],
   ),
   [
-    'a live pointer to a missing generation',
-    (redis, at) => redis.set(`${at}live`, 'nothing'),
-    [
-      { generation: 'nothing', what: 'pointerDangling', key: 'live', found: 'nothing' },
-      { what: 'leftover', found: GENERATION },
-    ],
-  ],
-  ['a missing live pointer', deleted('live'), [{ what: 'leftover', found: GENERATION }, noGeneration]],
-  ['a partition without any key', deleted('live', ...KEYS), [noGeneration]],
-  [
     'a pointer of another type',
-    otherType('live', 'set'),
-    [
-      { generation: '', what: 'wrongType', key: 'live', expected: 'string', found: 'set' },
-      { what: 'leftover', found: GENERATION },
-      noGeneration,
-    ],
+    otherType(LIVE, 'set'),
+    { generation: '', what: 'wrongType', key: 'live', expected: 'string', found: 'set' },
+    ...[leftover, noGeneration],
   ],
+  [
+    'a filling pointer to a missing generation',
+    [['set', FILLING, 'nothing']],
+    { what: 'pointerDangling', key: 'filling', found: 'nothing' },
+  ],
+  [
+    'a live pointer to a missing generation',
+    [['set', LIVE, 'nothing']],
+    { generation: 'nothing', what: 'pointerDangling', key: 'live', found: 'nothing' },
+    leftover,
+  ],
+  ['a missing live pointer', [['del', LIVE]], leftover, noGeneration],
+  ['a partition without any key', [LIVE, META, PLANTS, ORDER, PARKS].map((key) => ['del', key]), noGeneration],
   [
     'a leftover of a rebuild',
-    (redis, at) => redis.rpush(`${at}old-one:order`, '1'),
-    [{ generation: 'old-one', what: 'leftover', found: 'old-one' }],
+    [['rpush', ':old-one:order', '1']],
+    { generation: 'old-one', what: 'leftover', found: 'old-one' },
   ],
   ...['', ':other', ':live:', 'x'].map(
     (rest): Corruption => [
       `a key with the end "${rest}" that belongs to nothing`,
-      (redis, at) => redis.set(`${at.slice(0, -1)}${rest}`, 'x'),
-      [{ what: 'strangeKey', found: expect.stringMatching(`}${rest}$`) as string }],
+      [['set', rest, 'x']],
+      { what: 'strangeKey', found: expect.stringMatching(`:0}${rest}$`) as string },
     ],
   ),
-  [
-    'a key of a partition that does not exist',
-    (redis, at) => redis.set(at.replace(':0}', ':2}').concat('live'), 'x'),
-    [{ what: 'strangeKey', found: expect.stringMatching(':2}:live$') as string }],
-  ],
 ]
 
 /** One slice and several have to find the same. */
@@ -267,15 +234,22 @@ const LIMITS = [500_000, 3]
 /** Leftovers are checked again after a delay, which is pointless here. */
 const time = timeOf(async () => {})
 
-it.each(CORRUPTIONS)('finds %s, and nothing else', async (_what, corrupt, expected) => {
+it.each(CORRUPTIONS)('finds %s, and nothing else', async (_what, commands, ...expected) => {
   const { redis, at, verify } = await openCorruptible()
   for (const recordsAtOnceMax of LIMITS) expect((await verify({ recordsAtOnceMax })).findings).toEqual(noFindings())
-  await corrupt(redis, at)
+  for (const [name, key, ...args] of commands) await redis.call(name, at.slice(0, -1) + key, ...args)
   for (const recordsAtOnceMax of LIMITS) {
     const { findings } = await verify({ recordsAtOnceMax, time })
     expect(findings.more).toBe(0)
     expect(sorted(findings.listed)).toEqual(sorted(expected.map(inGeneration)))
   }
+})
+
+it('finds a key of a partition that does not exist', async () => {
+  const { redis, at, verify } = await openCorruptible()
+  await redis.set(at.replace(':0}', ':2}').concat('live'), 'x')
+  const found = expect.stringMatching(':2}:live$')
+  expect((await verify({ time })).findings.listed).toEqual([{ what: 'strangeKey', found }])
 })
 
 /** A difference of the live generation, unless the test names another one. */
@@ -285,144 +259,115 @@ const sorted = (differences: readonly Difference[]) =>
   differences.toSorted((a, b) => (subjectOf(a) < subjectOf(b) ? -1 : 1))
 const subjectOf = (difference: Difference) => JSON.stringify([difference.what, 'id' in difference ? difference.id : ''])
 
-it('finds an event id at a checkpoint that has no event', async () => {
-  const { redis, at, verify, write, apply } = await openCorruptible()
-  const control = { records: [], next: { offset: offsetOf(7), eventId: '' as const } }
-  write(P, control)
-  await apply(P, control, GENERATION)
-  expect((await verify()).findings).toEqual(noFindings())
-  await redis.hset(`${at}${GENERATION}:meta`, 'event', 'some')
-  const found = { what: 'checkpointEvent', offset: offsetOf(7), expected: '', found: 'some' }
-  expect((await verify()).findings.listed).toEqual([{ partition: P, generation: GENERATION, ...found }])
+const more = (from: number, count: number) => {
+  const records = Array.from({ length: count }, (_, n): LogRecord => {
+    // Every third record claims an id that another one has claimed.
+    const record = claimAt(from + n, BigInt(1_000 + from + n - (n % 3 === 0 ? 200 : 0)))
+    return n % 5 === 0 ? { ...record, parked: PARKED.unknownVersion } : record
+  })
+  return { records, next: checkpointAt((from + count - 1) as Offset, records) }
+}
+
+/** Does some work each time after the log and before Redis is read. */
+const afterReading = (log: Pick<VerifiedLog, 'read'>, work: () => Promise<void>) => ({
+  recordsAtOnceMax: 900,
+  async read(...args: Parameters<VerifierOptions['read']>): Promise<void> {
+    await log.read(...args)
+    await work()
+  },
 })
 
-describe('during the verification', () => {
-  const more = (from: number, count: number) => {
-    const records = Array.from({ length: count }, (_, n): LogRecord => {
-      // Every third record claims an id that another one has claimed.
-      const record = claimAt(from + n, BigInt(1_000 + from + n - (n % 3 === 0 ? 200 : 0)))
-      return n % 5 === 0 ? { ...record, parked: PARKED.unknownVersion } : record
-    })
-    return { records, next: checkpointAt((from + count - 1) as Offset, records) }
+it('records after the checkpoint are no difference', async () => {
+  const log = await openVerifiedLog()
+  log.write(P, more(0, 2_000))
+  await log.apply(P, more(0, 2_000), GENERATION)
+  let from = 2_000
+  const grow = async () => {
+    log.write(P, more(from, 300))
+    await log.apply(P, more(from, 300), GENERATION)
+    from += 300
   }
-
-  /** Does some work each time after the log and before Redis is read. */
-  const afterReading = (log: Pick<VerifiedLog, 'read'>, work: () => Promise<void>) => ({
-    recordsAtOnceMax: 900,
-    async read(...args: Parameters<VerifierOptions['read']>): Promise<void> {
-      await log.read(...args)
-      await work()
-    },
+  expect((await log.verify(afterReading(log, grow))).findings).toEqual(noFindings())
+  expect(from).toBeGreaterThan(2_600)
+  log.write(P, more(from, 50))
+  expect(await log.verify()).toMatchObject({
+    findings: { listed: [] },
+    partitions: [{ upTo: from - 1, end: from + 50 }, {}],
   })
+})
 
-  it('records after the checkpoint are no difference', async () => {
-    const log = await openVerifiedLog()
-    log.write(P, more(0, 2_000))
-    await log.apply(P, more(0, 2_000), GENERATION)
-    let from = 2_000
-    const grow = async () => {
-      log.write(P, more(from, 300))
-      await log.apply(P, more(from, 300), GENERATION)
-      from += 300
-    }
-    expect((await log.verify(afterReading(log, grow))).findings).toEqual(noFindings())
-    expect(from).toBeGreaterThan(2_600)
-    expect(await log.verify()).toMatchObject({
-      findings: { listed: [] },
-      partitions: [{ upTo: from - 1 }, {}],
-    })
-  })
+it('entries that were there too early are counted, although they later match the log', async () => {
+  const log = await openVerifiedLog()
+  log.write(P, more(0, 20))
+  await log.apply(P, more(0, 20), GENERATION)
+  const early = more(20, 20)
+  const { claim } = early.records[4] as Required<LogRecord>
+  await log.redis.hset(`${log.at(P)}${GENERATION}:plants`, String(claim.id), encodeEntry(claim))
+  await log.redis.hset(`${log.at(P)}${GENERATION}:parked`, '25', '5')
+  log.write(P, early)
+  const grow = () => log.apply(P, early, GENERATION)
+  const { findings } = await log.verify({ ...afterReading(log, grow), recordsAtOnceMax: 500_000 })
+  const common = { partition: P, generation: GENERATION, what: 'size' }
+  expect(findings.listed).toEqual([
+    { ...common, of: 'plants', expected: '20', found: '21' },
+    { ...common, of: 'parked', expected: '4', found: '5' },
+  ])
+})
 
-  it('entries that were there too early are counted, although they later match the log', async () => {
-    const log = await openVerifiedLog()
-    log.write(P, more(0, 20))
-    await log.apply(P, more(0, 20), GENERATION)
-    const early = more(20, 20)
-    const { claim } = early.records[4] as Required<LogRecord>
-    await log.redis.hset(`${log.at(P)}${GENERATION}:plants`, String(claim.id), encodeEntry(claim))
-    await log.redis.hset(`${log.at(P)}${GENERATION}:parked`, '25', '5')
-    log.write(P, early)
-    const grow = () => log.apply(P, early, GENERATION)
-    const { findings } = await log.verify({ ...afterReading(log, grow), recordsAtOnceMax: 500_000 })
-    const common = { partition: P, generation: GENERATION, what: 'size' }
-    expect(findings.listed).toEqual([
-      { ...common, of: 'plants', expected: '20', found: '21' },
-      { ...common, of: 'parked', expected: '4', found: '5' },
-    ])
-  })
+const switchTo = async ({ readModel }: Pick<VerifiedLog, 'readModel'>, name: string, dropped: boolean) => {
+  const { generations } = readModel
+  const { live } = await generations.pointers(P)
+  await generations.startFilling(P, name)
+  await generations.fill(P, name, { offset: offsetOf(-1), eventId: '' }, LOG.next, LOG.records)
+  await generations.mark(P, name, 'mark')
+  const call = { generation: name, mark: 'mark', expectedLive: live, verified: LOG.next.offset }
+  expect(await generations.switchTo(P, call)).toEqual({ is: 'switched' })
+  if (dropped) await generations.drop(P, live)
+}
 
-  it('a log that grows while nothing is projected is no difference', async () => {
-    const log = await openCorruptible()
-    log.write(P, more(7, 50))
-    expect(await log.verify()).toMatchObject({
-      findings: { listed: [] },
-      partitions: [{ upTo: 6, end: 57, plants: 5 }, {}],
-    })
-  })
+type Corruptible = Awaited<ReturnType<typeof openCorruptible>>
 
-  const switchTo = async ({ readModel }: Pick<VerifiedLog, 'readModel'>, name: string, dropped: boolean) => {
-    const { generations } = readModel
-    const { live } = await generations.pointers(P)
-    await generations.startFilling(P, name)
-    await generations.fill(P, name, { offset: offsetOf(-1), eventId: '' }, LOG.next, LOG.records)
-    await generations.mark(P, name, 'mark')
-    const call = { generation: name, mark: 'mark', expectedLive: live, verified: LOG.next.offset }
-    expect(await generations.switchTo(P, call)).toEqual({ is: 'switched' })
-    if (dropped) await generations.drop(P, live)
+async function fallBack({ redis, at, apply }: Corruptible): Promise<void> {
+  await redis.del(await redis.keys(`${at}*`))
+  const records = LOG.records.slice(0, 3)
+  await apply(P, { records, next: checkpointAt(2 as Offset, records) }, GENERATION)
+}
+
+it.each<[string, (log: Corruptible) => Promise<void>, object[], object]>([
+  ['is switched', (log) => switchTo(log, 'next-one', true), [], { generation: 'next-one', upTo: 6 }],
+  [
+    'is switched and stays',
+    (log) => switchTo(log, 'next-one', false),
+    [{ what: 'leftover', found: GENERATION }],
+    { generation: 'next-one', upTo: 6 },
+  ],
+  ['falls back', fallBack, [], { generation: GENERATION, upTo: 2 }],
+])('a partition whose live generation %s is compared again', async (_what, change, listed, partition) => {
+  const log = await openCorruptible()
+  let attempt = 0
+  const once = async () => {
+    if (attempt++ === 0) await change(log)
   }
-
-  it.each([true, false])(
-    'a partition whose live generation is switched is compared again (old one dropped: %s)',
-    async (dropped) => {
-      const log = await openCorruptible()
-      let attempt = 0
-      const once = async () => {
-        if (attempt++ === 0) await switchTo(log, 'next-one', dropped)
-      }
-      expect(await log.verify(afterReading(log, once))).toMatchObject({
-        findings: { listed: dropped ? [] : [{ what: 'leftover', found: GENERATION }], more: 0 },
-        partitions: [{ generation: 'next-one', upTo: 6 }, { generation: '' }],
-      })
-      expect(attempt).toBeGreaterThan(1)
-    },
-  )
-
-  it('fails when the live generation is switched each time', async () => {
-    const log = await openCorruptible()
-    let attempt = 0
-    const verifying = log.verify(afterReading(log, () => switchTo(log, `one-${attempt++}`, true)))
-    await expect(verifying).rejects.toThrow('partition 0 changed 5 times')
+  expect(await log.verify(afterReading(log, once))).toMatchObject({
+    findings: { listed, more: 0 },
+    partitions: [partition, { generation: '' }],
   })
+  expect(attempt).toBeGreaterThan(1)
+})
 
-  it('a generation that a rebuild drops right after its switch is no leftover', async () => {
-    const log = await openCorruptible()
-    await log.redis.rpush(`${log.at}old-one:order`, '1')
-    const time = timeOf(() => log.readModel.generations.drop(P, 'old-one'))
-    expect((await log.verify({ time })).findings).toEqual(noFindings())
-  })
+it('fails when the live generation is switched each time', async () => {
+  const log = await openCorruptible()
+  let attempt = 0
+  const verifying = log.verify(afterReading(log, () => switchTo(log, `one-${attempt++}`, true)))
+  await expect(verifying).rejects.toThrow('partition 0 changed 5 times')
+})
 
-  it('a partition whose first record was just written is no difference', async () => {
-    const log = await openVerifiedLog()
-    log.write(P, LOG)
-    const time = timeOf(() => log.apply(P, LOG, GENERATION))
-    expect(await log.verify({ time })).toMatchObject({
-      findings: { listed: [], more: 0 },
-      partitions: [{ generation: '', upTo: -1, end: 7 }, { generation: '' }],
-    })
-  })
-
-  it('a partition that falls back is compared again', async () => {
-    const log = await openCorruptible()
-    let attempt = 0
-    const fallBack = async () => {
-      if (attempt++ > 0) return
-      await log.redis.del(await log.redis.keys(`${log.at}*`))
-      const records = LOG.records.slice(0, 3)
-      await log.apply(P, { records, next: checkpointAt(2 as Offset, records) }, GENERATION)
-    }
-    expect(await log.verify(afterReading(log, fallBack))).toMatchObject({
-      findings: { listed: [], more: 0 },
-      partitions: [{ generation: GENERATION, upTo: 2 }, { generation: '' }],
-    })
-  })
+it('a generation that is dropped soon after its switch, and a partition that is filled soon, are no difference', async () => {
+  const [switched, filled] = [await openCorruptible(), await openVerifiedLog()]
+  await switched.redis.rpush(`${switched.at}old-one:order`, '1')
+  const dropping = timeOf(() => switched.readModel.generations.drop(P, 'old-one'))
+  expect((await switched.verify({ time: dropping })).findings).toEqual(noFindings())
+  filled.write(P, LOG)
+  const filling = timeOf(() => filled.apply(P, LOG, GENERATION))
+  expect((await filled.verify({ time: filling })).findings).toEqual(noFindings())
 })

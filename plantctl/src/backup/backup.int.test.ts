@@ -1,16 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import {
-  appendFileSync,
-  cpSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, cpSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
@@ -19,7 +9,11 @@ import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import { createLatchedTopic, isLatched } from '@plant-store/shared/event-log/latch.ts'
 import { checkTopic, createTopic, LOG } from '@plant-store/shared/event-log/topic.ts'
-import { type Configuration, readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
+import {
+  type Configuration,
+  readConfiguration,
+  type TopicSettings,
+} from '@plant-store/shared/event-log/topic-configuration.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { contentOf, deleteTopic } from '../../../tests/support/backups.ts'
@@ -32,7 +26,7 @@ import { failing, printing, startPlantctl } from '../../../tests/support/plantct
 import { appendRow } from '../../../tests/support/plants-table.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
-import { createTableTopic, createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { appendTo, createTableTopic, createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl.ts'
 import { recordsOfPartition } from './check-backup.ts'
 import { type Manifest, readManifest, writeManifest } from './manifest.ts'
@@ -44,17 +38,14 @@ const APPEARS_WITHIN_MS = 30_000
 /** For the test that reads and writes most, on a busy machine. */
 const MUCH = { timeout: 240_000 }
 /** The API keys of the requests. */
-const [LIST_OFFSETS, OFFSET_FETCH, ALTER_CONFIGS] = [2, 9, 33]
+const [OFFSET_FETCH, ALTER_CONFIGS] = [9, 33]
 const MEGABYTE = 1_000_000
 const ODD_NAME = Buffer.from([0xff, 0x61])
 
 /** Everything that a topic may have: gaps at its beginning, middle and end, overlapping transactions, odd records. */
 async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
-  const [one, other, plain] = [
-    await openTransactional(kafka),
-    await openTransactional(kafka),
-    await openProducer(kafka),
-  ]
+  const [one, other] = [await openTransactional(kafka), await openTransactional(kafka)]
+  const plain = await openProducer(kafka)
   const at = (partition: number, ...ids: bigint[]) => ({
     topic,
     messages: ids.map((id) => ({ ...newEvent(id, PARTITIONS), partition })),
@@ -87,8 +78,7 @@ async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
     ],
   })
   // Together with the large one, more than Kafka accepts in a batch.
-  const rest = Array.from({ length: 4 }, () => ({ partition: 1, key: 'x', value: Buffer.alloc(MEGABYTE / 10) }))
-  await plain.send({ topic, messages: rest })
+  await plain.send({ topic, messages: [{ partition: 1, key: 'x', value: Buffer.alloc(MEGABYTE / 2) }] })
   const { topicId, ends } = await checkTopic(kafka, { topic, partitions: PARTITIONS })
   const exact = await openExactWriter(kafka, topic, topicId)
   const odd = {
@@ -142,15 +132,17 @@ async function backedUp(partitions = PARTITIONS, plants = 200) {
   // A path as people write it.
   const folder = `${temporaryFolder()}/of/./plants`
   const plantctl = plantctlOf(topic)
-  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
-  return { topic, plantctl, folder, append: append.append }
+  const backUp = () => plantctl('backup', '--to', folder)
+  const restore = (...options: string[]) => plantctl('restore', '--from', folder, ...options)
+  expect(await backUp()).toMatchObject({ code: 0 })
+  return { topic, plantctl, folder, append: append.append, backUp, restore }
 }
 
 it('a later backup adds what is new, in few files', async () => {
-  const { plantctl, folder, append } = await backedUp(1, 1)
+  const { plantctl, folder, append, backUp } = await backedUp(1, 1)
   for (let n = 1n; n <= 16n; n++) {
     await append([newEvent(n, 1)])
-    expect((await plantctl('backup', '--to', folder)).stdout).toContain(`${n + 1n} records, 1 of them new`)
+    expect((await backUp()).stdout).toContain(`${n + 1n} records, 1 of them new`)
   }
   expect(contentOf(folder).lines[0]?.split('\n')).toHaveLength(18)
   expect(readdirSync(folder).length).toBeLessThanOrEqual(7)
@@ -159,10 +151,8 @@ it('a later backup adds what is new, in few files', async () => {
 
 it('a backup that follows adds what comes, until it is interrupted', async () => {
   const { topic, folder, append } = await backedUp(1, 1)
-  const following = startPlantctl(
-    ['backup', '--to', folder, '--follow', '--every', '1s', '--json'],
-    environmentOf(topic),
-  )
+  const follow = ['backup', '--to', folder, '--follow', '--every', '1s', '--json']
+  const following = startPlantctl(follow, environmentOf(topic))
   const backups = () => following.stdout().trimEnd().split('\n')
   await vi.waitFor(() => expect(backups()).not.toEqual(['']), APPEARS_WITHIN_MS)
   await append([newEvent(1n, 1)])
@@ -183,21 +173,18 @@ it('a backup repeats a request that fails, as while a broker starts', async () =
   await suffered
 })
 
-it.each([
-  ['reads the ends of the topic', LIST_OFFSETS, 'readEnds'],
-  ['gives the topic its settings', ALTER_CONFIGS, 'release'],
-] as const)('a restore %s although the response is lost', async (_, apiKey, request) => {
+it('a restore gives the topic its settings although the response is lost', async () => {
   const [{ topic, folder }, proxy] = [await backedUp(1, 1), await openKafkaProxy()]
-  const manifest = (await readManifest(folder)) as Manifest
   const log = { ...topic, topic: `plants-${randomUUID()}`, log: quietLog }
+  const manifest = (await readManifest(folder)) as Manifest
   const restored = (kafka = topic.kafka) => restoredTopic({ ...log, kafka }, manifest, new AbortController().signal)
   // The client behind the proxy would give up after 1 s.
   await restored().open()
-  const suffered = proxy.spoilNext(apiKey, 'loses the connection')
-  await restored(proxy.kafka)[request]()
+  const suffered = proxy.spoilNext(ALTER_CONFIGS, 'loses the connection')
+  await restored(proxy.kafka).release()
   await suffered
   await eventually(async () =>
-    expect(isLatched((await readConfiguration(topic.kafka, log.topic)) as Configuration)).toBe(request !== 'release'),
+    expect(isLatched((await readConfiguration(topic.kafka, log.topic)) as Configuration)).toBe(false),
   )
 })
 
@@ -214,9 +201,9 @@ it.each([
   ['keeps its records where the brokers would not', { 'cleanup.policy': undefined, 'retention.ms': undefined }, 1],
   ['accepts only small batches', { 'max.message.bytes': '100000' }, 2_000],
 ])('a topic is restored that %s', async (_what, changes, plants) => {
-  const { topic, plantctl, folder } = await backedUpWith(changes, plants)
+  const { topic, restore } = await backedUpWith(changes, plants)
   const restored = randomUUID()
-  expect(await plantctl('restore', '--from', folder, '--topic', restored)).toMatchObject({ code: 0 })
+  expect(await restore('--topic', restored)).toMatchObject({ code: 0 })
   // The broker applies it a moment after the controller.
   await eventually(async () =>
     expect(Object.fromEntries((await readConfiguration(topic.kafka, restored)) ?? [])).toMatchObject({
@@ -227,63 +214,57 @@ it.each([
 })
 
 it('a restore names the settings of the topic when Kafka refuses one', async () => {
-  const { plantctl, folder } = await backedUpWith({ 'message.format.version': '2.8' })
+  const { restore } = await backedUpWith({ 'message.format.version': '2.8' })
   const refused = failing(/retention\.ms.*, message\.format\.version.*from "configuration" in manifest\.json/)
-  expect(await plantctl('restore', '--from', folder, '--topic', randomUUID())).toMatchObject(refused)
+  expect(await restore('--topic', randomUUID())).toMatchObject(refused)
 })
 
 it.each([
   ['is missing', (file: string) => rmSync(file), /is missing/],
-  ['is truncated', (file: string) => truncateSync(file, 10), /another SHA-256/],
   ['is damaged', (file: string) => appendFileSync(file, 'x'), /another SHA-256/],
 ])('a backup of which a file %s is found, and not restored', async (_, damage, message) => {
-  const { plantctl, folder } = await backedUp()
+  const { plantctl, folder, restore } = await backedUp()
   const file = readdirSync(folder).find((name) => name.startsWith('0001')) as string
   damage(join(folder, file))
   const checked = await plantctl('backup', 'check', folder)
   expect(checked).toMatchObject(printing(message, 3))
   expect(checked.stdout).toContain(file)
-  const restored = await plantctl('restore', '--from', folder, '--topic', randomUUID())
-  expect(restored).toMatchObject(failing(message))
+  expect(await restore('--topic', randomUUID())).toMatchObject(failing(message))
 })
 
 it('a backup is not continued with another log, nor by two programs, nor over a damaged manifest', async () => {
-  const { topic, plantctl, folder } = await backedUp()
+  const { topic, folder, backUp } = await backedUp()
   const before = contentOf(folder)
   const other = await backedUp()
   expect(await other.plantctl('backup', '--to', folder)).toMatchObject(failing(/is another topic/))
-  writeFileSync(join(folder, 'lock'), `elsewhere 1 ${randomUUID()}`)
-  expect(await plantctl('backup', '--to', folder)).toMatchObject(failing(/process 1 on elsewhere/))
-  writeFileSync(join(folder, 'lock'), '')
-  expect(await plantctl('backup', '--to', folder)).toMatchObject(failing(/another backup writes to \S+: wait/))
-  rmSync(join(folder, 'lock'))
+  const lock = join(folder, 'lock')
+  for (const [holder, refusal] of [
+    [`elsewhere 1 ${randomUUID()}`, /process 1 on elsewhere/],
+    ['', /another backup writes to \S+: wait/],
+    ['of another program', /has a file "lock" that no backup wrote/],
+  ] as const) {
+    writeFileSync(lock, holder)
+    expect(await backUp()).toMatchObject(failing(refusal))
+  }
+  // However old it is.
+  utimesSync(lock, 0, 0)
+  expect(await backUp()).toMatchObject(failing(/that no backup wrote/))
+  rmSync(lock)
   await deleteTopic(topic)
   await createTopic(topic.kafka, topic)
-  expect(await plantctl('backup', '--to', folder)).toMatchObject(failing(/it was recreated/))
+  expect(await backUp()).toMatchObject(failing(/it was recreated/))
   expect(contentOf(folder)).toEqual(before)
   writeFileSync(join(folder, 'manifest.json'), '{}')
-  expect(await plantctl('backup', '--to', folder)).toMatchObject(failing(/manifest\.json is damaged/))
-})
-
-it('a backup leaves the files of others in its folder as they are', async () => {
-  const { plantctl, folder, append } = await backedUp()
-  const [lock, part] = [join(folder, 'lock'), join(folder, 'thesis.part')]
-  for (const file of [lock, part]) writeFileSync(file, 'of another program')
-  utimesSync(lock, 0, 0)
-  expect(await plantctl('backup', '--to', folder)).toMatchObject(failing(/has a file "lock" that no backup wrote/))
-  rmSync(lock)
-  await append([newEvent(1_000n, PARTITIONS)])
-  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
-  expect(readFileSync(part, 'utf8')).toBe('of another program')
+  expect(await backUp()).toMatchObject(failing(/manifest\.json is damaged/))
 })
 
 it('a check or a restore that a later backup has overtaken does not report damage', async () => {
-  const { plantctl, folder, append } = await backedUp(1, 1)
+  const { plantctl, folder, append, backUp } = await backedUp(1, 1)
   const checked = join(temporaryFolder(), 'checked')
   cpSync(folder, checked, { recursive: true })
   const [manifest, [file = '']] = [(await readManifest(folder)) as Manifest, readdirSync(folder)]
   await append([newEvent(1n, 1)])
-  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
+  expect(await backUp()).toMatchObject({ code: 0 })
   const read = Array.fromAsync(recordsOfPartition(folder, manifest, 0 as Partition))
   await expect(read).rejects.toThrow(/a later backup .* run this again/)
 
@@ -297,8 +278,9 @@ it('a check or a restore that a later backup has overtaken does not report damag
   expect(await checking).toMatchObject(printing(/2 plants/))
 })
 
-it('a backup without room says so, and leaves the earlier one as it was', async () => {
+it('a backup without room says so, and leaves the earlier one, and the files of others, as they were', async () => {
   const { topic, plantctl, folder, append } = await backedUp(1)
+  writeFileSync(join(folder, 'thesis.part'), 'of another program')
   const [content, files] = [contentOf(folder), readdirSync(folder)]
   // Killed runs leave such files, which may be why there is no room.
   for (const left of [`0000-000000000000200.${randomUUID()}.part`, '0000-000000000000200-000000000000200.jsonl.gz'])
@@ -306,11 +288,8 @@ it('a backup without room says so, and leaves the earlier one as it was', async 
   await append(Array.from({ length: 4_000 }, (_, n) => newEvent(BigInt(1_000 + n), 1)))
   for (const fileBlocks of [64, 0]) {
     const { ended } = startPlantctl(['backup', '--to', folder], environmentOf(topic), { fileBlocks })
-    expect(await ended).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `${folder}: file too large. Correct it and run this again: a backup that was complete still is\n`,
-    })
+    const tooLarge = /^\S+: file too large\. Correct it and run this again: a backup that was complete still is\n$/
+    expect(await ended).toMatchObject(failing(tooLarge))
     expect([contentOf(folder), readdirSync(folder)]).toEqual([content, files])
   }
   expect(await plantctl('backup', 'check', folder)).toMatchObject({ code: 0 })
@@ -322,41 +301,32 @@ it('a backup ends where no folder can be created', async () => {
   expect(await plantctlOf({ topic: 'plants', partitions: 1 })('backup', '--to', folder)).toMatchObject(refused)
 })
 
-it('a topic that exists is not restored, nor one that another program has written to', async () => {
-  const { topic, plantctl, folder } = await backedUp()
+it('a topic that exists is not restored, nor one that another program or number of partitions has', async () => {
+  const { topic, restore } = await backedUp()
   const existing = failing(/stop the services and delete it first.* name a new one by --topic/)
-  expect(await plantctl('restore', '--from', folder)).toMatchObject(existing)
-  expect(await plantctl('restore', '--from', folder, '--dry-run')).toMatchObject(existing)
+  expect(await restore()).toMatchObject(existing)
+  expect(await restore('--dry-run')).toMatchObject(existing)
   const { partitions, kafka } = topic
-  const latched = { topic: `plants-${randomUUID()}`, partitions }
-  await createLatchedTopic(kafka, latched, new Map(), 0)
-  const appender = createAppender(kafka, latched.topic)
-  await eventually(() => appender.append([newEvent(1_000n, partitions)]))
-  await appender.close()
-  const differs = failing(/differs from the backup at offset 0/)
-  expect(await plantctl('restore', '--from', folder, '--topic', latched.topic)).toMatchObject(differs)
-  await expect(checkTopic(kafka, latched)).rejects.toThrow('is being restored and may lack records')
-})
-
-it('a topic that an interrupted restore created with another number of partitions is not restored', async () => {
-  const { topic, plantctl, folder } = await backedUp()
-  const latched = { topic: `plants-${randomUUID()}`, partitions: 5 }
-  await createLatchedTopic(topic.kafka, latched, new Map(), 0)
-  const refused = failing(/has 5 partitions instead of \d: delete it/)
-  const into = ['restore', '--from', folder, '--topic', latched.topic]
+  const [latched, other] = [partitions, 5].map((count) => ({ topic: `plants-${randomUUID()}`, partitions: count }))
+  for (const one of [latched, other] as TopicSettings[]) await createLatchedTopic(kafka, one, new Map(), 0)
+  await eventually(() => appendTo({ ...topic, ...latched }, [newEvent(1_000n, partitions)]))
+  expect(await restore('--topic', String(latched?.topic))).toMatchObject(failing(/differs from the backup at offset 0/))
+  await expect(checkTopic(kafka, latched as TopicSettings)).rejects.toThrow('is being restored and may lack records')
   for (const options of [['--partitions', '4'], [], ['--dry-run']])
-    expect(await plantctl(...into, ...options)).toMatchObject(refused)
+    expect(await restore('--topic', String(other?.topic), ...options)).toMatchObject(
+      failing(/has 5 partitions instead of \d: delete it/),
+    )
 })
 
 it('a restore waits for the consumers of a group to end, and then commits its offsets', async () => {
-  const { topic, plantctl, folder } = await backedUp()
+  const { topic, folder, backUp } = await backedUp()
   const groupId = newGroup()
   const consumer = await consumeInto(topic.topic, { groupId, commitEveryMs: 10 })
   const committed = (name: string) => readGroupOffsets(topic.kafka, groupId, name)
   // All of its 200 plants: a commit that follows the backup would not be in it.
   const processed = async () => [...(await committed(topic.topic)).values()].reduce((sum, { next }) => sum + next, 0)
   await eventually(async () => expect(await processed()).toBe(200))
-  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
+  expect(await backUp()).toMatchObject({ code: 0 })
   const copy = `plants-${randomUUID()}`
   const restoring = startPlantctl(['restore', '--from', folder, '--topic', copy], environmentOf(topic))
   await vi.waitFor(() => expect(restoring.stderr()).toContain('the group has members: waiting'), APPEARS_WITHIN_MS)
@@ -367,20 +337,18 @@ it('a restore waits for the consumers of a group to end, and then commits its of
 })
 
 it('a backup that is older than the read model is restored into another topic only', async () => {
-  const { topic, plantctl, folder, append } = await backedUp(1)
+  const { topic, plantctl, append, restore } = await backedUp(1)
   await append([newEvent(1_000n, 1)])
   expect(await plantctl('rebuild', '--from-empty')).toMatchObject({ code: 0 })
   await deleteTopic(topic)
-  const older = failing(/the read model has offset 200 of partition 0/)
-  expect(await plantctl('restore', '--from', folder)).toMatchObject(older)
-  const moved = await plantctl('restore', '--from', folder, '--topic', topic.topic, '--partitions', '2')
+  expect(await restore()).toMatchObject(failing(/the read model has offset 200 of partition 0/))
+  const moved = await restore('--topic', topic.topic, '--partitions', '2')
   expect(moved).toMatchObject(failing(/the backup is of this topic, name another one/, 2))
   await expect(readConfiguration(topic.kafka, topic.topic)).resolves.toBeUndefined()
+  expect(await restore('--topic', 'x', '--partitions', '1')).toMatchObject({ code: 2 })
   const other = { topic: `plants-${randomUUID()}`, partitions: 2 }
-  const options = ['--topic', other.topic, '--partitions', '2']
-  expect(await plantctl('restore', '--from', folder, ...options)).toMatchObject({ code: 0 })
+  expect(await restore('--topic', other.topic, '--partitions', '2')).toMatchObject({ code: 0 })
   expect((await plantctlOf(other)('export')).stdout).toContain('"plants":200')
-  expect(await plantctl('restore', '--from', folder, '--topic', 'x', '--partitions', '1')).toMatchObject({ code: 2 })
 })
 
 it('a backup that is older than a table is restored for a drill without it', async () => {
@@ -393,32 +361,27 @@ it('a backup that is older than a table is restored for a drill without it', asy
   expect(await withTable('off')).toMatchObject({ code: 0 })
 })
 
-it.each([1, 7, 24])('a log of 3 partitions has the same plants in %d', async (partitions) => {
-  const { plantctl, folder, append, topic } = await backedUp()
+it.each([1, 7])('a log of 3 partitions has the same plants in %d', async (partitions) => {
+  const { plantctl, append, topic, backUp, restore } = await backedUp()
   await append([newEvent(5n, PARTITIONS), newEvent(1_001n, PARTITIONS)])
-  await plantctl('backup', '--to', folder)
+  await backUp()
   const moved = { topic: `plants-${randomUUID()}`, partitions }
   const options = ['--topic', moved.topic, '--partitions', String(partitions)]
-  expect(await plantctl('restore', '--from', folder, ...options)).toMatchObject({ code: 0 })
+  expect(await restore(...options)).toMatchObject({ code: 0 })
   await eventually(() => checkTopic(topic.kafka, moved))
-  const plantsOf = (exported: string) =>
-    exported
-      .split('\n')
-      .map((line) => line.replace(/,"position":"[^"]*"/, ''))
-      .slice(0, -2)
-      .sort()
+  const plantsOf = (exported: string) => exported.match(/^\{"id".*(?=,"position")/gm)?.sort()
   const [before, after] = [await plantctl('export'), await plantctlOf(moved)('export')]
+  expect(plantsOf(before.stdout)).toHaveLength(201)
   expect(plantsOf(after.stdout)).toEqual(plantsOf(before.stdout))
-  const again = await plantctl('restore', '--from', folder, ...options)
-  expect(again).toMatchObject(failing(/exists/))
+  expect(await restore(...options)).toMatchObject(failing(/exists/))
 })
 
 it('a dry run finds a record that no single partition can have', async () => {
-  const { plantctl, folder, append } = await backedUp()
+  const { append, backUp, restore } = await backedUp()
   const event = newEvent(1_000n, PARTITIONS)
   await append([{ ...event, partition: ((event.partition + 1) % PARTITIONS) as Partition }])
-  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
-  const into = ['restore', '--from', folder, '--topic', `plants-${randomUUID()}`, '--dry-run', '--partitions']
-  expect(await plantctl(...into, '1')).toMatchObject(failing(/Choose more partitions/))
-  expect(await plantctl(...into, '2')).toMatchObject(printing(/Would restore 201/))
+  expect(await backUp()).toMatchObject({ code: 0 })
+  const into = ['--topic', `plants-${randomUUID()}`, '--dry-run', '--partitions']
+  expect(await restore(...into, '1')).toMatchObject(failing(/Choose more partitions/))
+  expect(await restore(...into, '2')).toMatchObject(printing(/Would restore 201/))
 })

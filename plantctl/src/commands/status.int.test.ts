@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
-import type { Consumer } from 'kafkajs'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { deleteTopic } from '../../../tests/support/backups.ts'
 import { runPlantctl } from '../../../tests/support/plantctl.ts'
@@ -18,16 +16,6 @@ async function openStore(settings = {}) {
   onTestFinished(() => redis.disconnect())
   const env = { ...environmentOf(topic), ...settings }
   return { ...topic, redis, status: (...args: string[]) => runPlantctl(['status', ...args], env) }
-}
-
-/** Joins the group of a consumer as another program. */
-async function joinAs(consumer: Consumer, topic: string): Promise<void> {
-  const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))
-  onTestFinished(() => consumer.disconnect())
-  await consumer.connect()
-  await consumer.subscribe({ topic })
-  await consumer.run({ eachMessage: async () => {} })
-  await joined
 }
 
 /** Joins a group by the new protocol, which kafkajs does not know: a request ConsumerGroupHeartbeat. */
@@ -82,30 +70,6 @@ it('rows of plants that the log does not have are a problem, also without a read
     expect.stringMatching(/^the table \S+ has plants from beyond the end of the log in partition [01]: .* the table/),
   )
   expect(table).toMatchObject({ upTo: expect.arrayContaining([-1, 0]), behind: 0 })
-})
-
-it('an assignment by another program is unreadable, and the rest is shown', async () => {
-  const { kafka, topic, status } = await openStore()
-  const consumer = kafka.consumer({
-    groupId: `${topic}-tail-${randomUUID()}`,
-    partitionAssigners: [
-      () => ({
-        name: 'RoundRobinAssigner',
-        version: 1,
-        async assign({ members }) {
-          return members.map(({ memberId }) => ({ memberId, memberAssignment: Buffer.from('0001ffffffff', 'hex') }))
-        },
-        protocol: () => ({ name: 'RoundRobinAssigner', metadata: Buffer.from('00000000000000000000', 'hex') }),
-      }),
-    ],
-  })
-  const joining = joinAs(consumer, topic).catch(() => {})
-  await vi.waitFor(async () => {
-    const { stdout, stderr } = await status()
-    expect(stderr).toBe('')
-    expect(stdout).toMatch(/Apis: 1\n {2}test at \S+: unreadable: another program/)
-  }, WAIT_MS)
-  await Promise.race([joining, consumer.disconnect()])
 })
 
 it('a member of the new protocol in the group of the projectors is named', async () => {

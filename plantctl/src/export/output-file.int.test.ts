@@ -10,23 +10,24 @@ import { UsageError } from '../command.ts'
 import { openOutputFile } from './output-file.ts'
 import { writeExport } from './write-export.ts'
 
-it('appears under its name when it is complete; until then the previous file stays', async () => {
+const modeOf = (file: string) => statSync(file).mode & 0o777
+
+it('a file, or the target of a symbolic link, is replaced when the new one is complete, with its mode', async () => {
   const folder = temporaryFolder()
-  const file = join(folder, 'plants.jsonl')
+  const [file, link] = [join(folder, 'plants.jsonl'), join(folder, 'link')]
+  await (await openOutputFile(file)).finish()
+  expect(modeOf(file)).toBe(0o600)
   writeFileSync(file, 'before')
-  const output = await openOutputFile(file)
+  symlinkSync('plants.jsonl', link)
+  const output = await openOutputFile(link)
   await output.write('one\n')
   await output.write('two\n')
   expect(readFileSync(file, 'utf8')).toBe('before')
   await output.finish()
   expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n')
-  expect(readdirSync(folder)).toEqual(['plants.jsonl'])
-})
-
-it('is readable by its owner alone if it is new', async () => {
-  const file = join(temporaryFolder(), 'plants.jsonl')
-  await (await openOutputFile(file)).finish()
-  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(lstatSync(link).isSymbolicLink()).toBe(true)
+  expect(modeOf(file)).toBe(0o600)
+  expect(readdirSync(folder).sort()).toEqual(['link', 'plants.jsonl'])
 })
 
 it('an export that is interrupted ends with its next plants, and leaves nothing behind', async () => {
@@ -44,36 +45,15 @@ it('an export that is interrupted ends with its next plants, and leaves nothing 
   expect(readdirSync(folder)).toEqual([])
 })
 
-it('refuses a path that cannot be written before anything is read', async () => {
+it('a path that cannot be written, a FIFO, and links to it and to nothing are refused', async () => {
   const folder = temporaryFolder()
-  for (const file of [join(folder, 'no', 'plants.jsonl'), folder, `${folder}/new/`, '']) {
-    await expect(openOutputFile(file)).rejects.toThrow(UsageError)
-  }
-  expect(readdirSync(folder)).toEqual([])
-})
-
-it('replaces the target of a symbolic link, with its mode, and keeps the link', async () => {
-  const folder = temporaryFolder()
-  const [file, link] = [join(folder, 'plants.jsonl'), join(folder, 'link')]
-  writeFileSync(file, 'before', { mode: 0o600 })
-  symlinkSync('plants.jsonl', link)
-  const output = await openOutputFile(link)
-  await output.write('after')
-  await output.finish()
-  expect(lstatSync(link).isSymbolicLink()).toBe(true)
-  expect(readFileSync(file, 'utf8')).toBe('after')
-  expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(new Set(readdirSync(folder))).toEqual(new Set(['link', 'plants.jsonl']))
-})
-
-it('refuses a FIFO, and links to it and to nothing', async () => {
-  const folder = temporaryFolder()
-  const fifo = join(folder, 'fifo')
-  execFileSync('mkfifo', [fifo])
+  execFileSync('mkfifo', [join(folder, 'fifo')])
   symlinkSync('fifo', join(folder, 'link'))
   symlinkSync('nothing', join(folder, 'dangling'))
+  for (const file of [join(folder, 'no', 'plants.jsonl'), folder, `${folder}/new/`, ''])
+    await expect(openOutputFile(file)).rejects.toThrow(UsageError)
   for (const name of ['fifo', 'link', 'dangling'])
     await expect(openOutputFile(join(folder, name))).rejects.toThrow(/redirect stdout/)
-  expect(lstatSync(fifo).isFIFO()).toBe(true)
+  expect(lstatSync(join(folder, 'fifo')).isFIFO()).toBe(true)
   expect(readdirSync(folder).sort()).toEqual(['dangling', 'fifo', 'link'])
 })

@@ -86,24 +86,3 @@ it('the pace applies to each reading of the log: before it fills, and to verify 
   expect(pacedBeforeFill).toBe(RECORDS.length)
   expect(paced).toBe(SLICES * RECORDS.length)
 })
-
-it('an interruption ends a wait for the pace, and nothing more is filled', async () => {
-  const { readModel } = await openCorruptible()
-  const interruption = new AbortController()
-  const delivered = Promise.withResolvers<unknown>()
-  const options = optionsOf(readModel.generations, async ({ onRecords }) =>
-    delivered.resolve(onRecords(P, RECORDS, LOG.next, BEFORE_LOG)),
-  )
-  const rebuilding = rebuildGroup(
-    { group: [P], slices: slicesOf(1) },
-    {
-      ...options,
-      ...{ ends: [END, FIRST], signal: interruption.signal },
-      keepPace: async () => interruption.abort(new Error('interrupted')),
-    },
-  )
-  await expect(rebuilding).rejects.toThrow('interrupted')
-  await delivered.promise
-  const { filling } = await readModel.generations.pointers(P)
-  expect((await readModel.generations.state(P, filling)).checkpoint).toEqual(BEFORE_LOG)
-})

@@ -8,7 +8,6 @@ import { openProjectedStore } from '../../../tests/support/projected-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { dumpKeys, readStoredPartition } from '../../../tests/support/stored-partition.ts'
 import { rebuildStore } from './open-rebuild.ts'
-import { RebuildError } from './rebuild-error.ts'
 import type { RebuildRun } from './rebuild-options.ts'
 import type { PartitionProgress } from './rebuild-progress.ts'
 
@@ -88,12 +87,7 @@ describe('a rebuild', () => {
     const store = await openProjected()
     const old = await store.names()
     const phases = new Set<string>()
-    const results = await store.expectRebuilt({
-      onProgress: ({ phase, passed, total }) => {
-        phases.add(phase)
-        expect(passed).toBeLessThanOrEqual(total)
-      },
-    })
+    const results = await store.expectRebuilt({ onProgress: ({ phase }) => phases.add(phase) })
     const names = await store.names()
     expect(results.map(({ generation }) => generation)).toEqual(names)
     expect(names.filter((name) => old.includes(name))).toEqual([])
@@ -164,29 +158,16 @@ describe('a rebuild', () => {
     expect((await store.names())[P]).not.toBe('of-a-longer-log')
   })
 
-  it.each(['plants', 'order'])('fills another generation when the one to switch to has lost its %s', async (key) => {
-    const store = await openProjected()
-    let lost = ''
-    const switchTo: Generations['switchTo'] = async (partition, call) => {
-      if (lost === '') await store.redis.del(`${store.at(partition)}${call.generation}:${key}`)
-      lost ||= call.generation
-      return store.generations.switchTo(partition, call)
-    }
-    await store.expectRebuilt({}, { switchTo })
-    expect(await store.names()).not.toContain(lost)
-  })
-
   it('refuses a partition that Redis has nothing of, and fills it with fromEmpty', async () => {
     const store = await openProjected()
     await store.redis.del(`${store.at(0 as Partition)}live`)
     const unchanged = await store.dump()
-    await expect(store.rebuild()).rejects.toThrow(RebuildError)
     await expect(store.rebuild()).rejects.toThrow(/nothing of partition 0.*--from-empty/)
     expect(await store.dump()).toEqual(unchanged)
     await store.expectRebuilt({ fromEmpty: true })
   })
 
-  it('repairs a live generation with a dangling or expiring pointer, or an order of another type', async () => {
+  it('repairs a live generation with a dangling or expiring pointer, an order of another type, or an invalid checkpoint', async () => {
     const store = await openProjected()
     const at = store.at(0 as Partition)
     const damages = [
@@ -199,12 +180,9 @@ describe('a rebuild', () => {
       await store.expectRebuilt({ fromEmpty: true })
       expect(await store.redis.ttl(`${at}live`)).toBe(-1)
     }
-  })
-
-  it('repairs a live generation with an invalid checkpoint: Redis has something of the partition', async () => {
-    const store = await openProjected()
-    await store.redis.hset(`${store.at(0 as Partition)}${(await store.names())[0]}:meta`, 'checkpoint', 'x')
+    await store.redis.hset(`${at}${(await store.names())[0]}:meta`, 'checkpoint', 'x')
     await expect(store.names()).rejects.toThrow(/invalid checkpoint, "x".*plantctl verify names the repair/)
+    // Redis has something of the partition.
     await store.expectRebuilt()
   })
 })

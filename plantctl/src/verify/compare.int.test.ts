@@ -64,13 +64,6 @@ it('finds an entry that another program adds while spans are read', async () => 
   expect(await differences({ span })).toContainEqual(expect.objectContaining({ what: 'entryExtra', id: '77' }))
 })
 
-it('finds a generation that is dropped', async () => {
-  const { readModel, redis, at } = await openCorruptible()
-  const differences = await compare(readModel.generations, [LOG])
-  await redis.del(await redis.keys(`${at}*`))
-  expect(await differences()).not.toEqual([])
-})
-
 const PLANTS = 1_025
 /** Some have texts of the maximal length, so that the buffer of a span grows, and a response has some 100 KiB. */
 const LONGEST = plantWith({ name: '🌱'.repeat(1_000), tag: '🌱'.repeat(1_000) })
@@ -100,22 +93,4 @@ it('more plants than one span has are all read, on both sides of the border betw
     await redis.lset(ids, place, id)
   }
   expect(await differences(BY_BYTES)).toEqual([])
-})
-
-it('after a failed span no other is requested, and none is in flight', async () => {
-  const { readModel } = await openCorruptible()
-  const differences = await compare(readModel.generations, [LOG], 1)
-  let requested = 0
-  let inFlight = 0
-  const span: GenerationReader['span'] = async (...args) => {
-    inFlight++
-    try {
-      if (++requested === 1) throw new Error('Redis is away')
-      return await readModel.generations.span(...args)
-    } finally {
-      inFlight--
-    }
-  }
-  await expect(differences({ span })).rejects.toThrow('Redis is away')
-  expect({ requested, inFlight }).toEqual({ requested: 3, inFlight: 0 })
 })

@@ -7,27 +7,28 @@ import { temporaryFolder } from './support/temporary-folder.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 
-/** A package with these files in which a dependency is not installed. */
-function incompletePackage(...files: string[][]) {
+/** A folder with a package of which this dependency is not installed, as its lockfile says. */
+function incompletePackage(kind: 'dependencies' | 'devDependencies' | 'optionalDependencies', locked: object) {
   const folder = join(temporaryFolder(), 'Gärten İ')
-  const written = files.map((path) => join(folder, ...path))
-  for (const file of written) {
-    mkdirSync(join(file, '..'), { recursive: true })
-    writeFileSync(file, 'setInterval(() => {}, 1000)')
-  }
-  const root = { name: 'x', dependencies: { gone: '1.0.0' } }
-  const packages = { '': root, 'node_modules/gone': { version: '1.0.0' } }
+  const root = { name: 'x', [kind]: { tool: 'file:tool' } }
+  const tool = { name: 'tool', version: '1.0.0' }
+  const link = { resolved: 'tool', link: true, ...locked }
+  const packages = { '': root, 'node_modules/tool': link, tool: { ...tool, ...locked } }
+  mkdirSync(join(folder, 'tool'), { recursive: true })
+  writeFileSync(join(folder, 'tool', 'package.json'), JSON.stringify(tool))
   writeFileSync(join(folder, 'package.json'), JSON.stringify(root))
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ name: 'x', lockfileVersion: 3, packages }))
-  return { folder, written }
+  return folder
 }
 
 it('packages are not replaced while a service runs from their folder', async () => {
-  const { folder, written } = incompletePackage(
-    ['services', 'projector', 'src', 'main.ts'],
-    ['node_modules', 'kept.js'],
-  )
-  const [main = '', kept = ''] = written
+  const folder = incompletePackage('dependencies', {})
+  const src = join(folder, 'services', 'projector', 'src')
+  const [main, kept] = [join(src, 'main.ts'), join(folder, 'node_modules', 'kept.js')]
+  for (const file of [main, kept]) {
+    mkdirSync(join(file, '..'), { recursive: true })
+    writeFileSync(file, 'setInterval(() => {}, 1000)')
+  }
   vi.stubEnv('LC_ALL', 'C')
   const command = { name: 'projector', command: process.execPath, args: [main], logFile: join(folder, 'log') }
   const service = await startProcess(command)
@@ -37,27 +38,13 @@ it('packages are not replaced while a service runs from their folder', async () 
   await service.stop({ graceMs: 0 })
 })
 
-/** A package with a tool that the lockfile has, but node_modules lacks. */
-function packageWithTool(kind: 'devDependencies' | 'optionalDependencies', locked: object) {
-  const folder = temporaryFolder()
-  const root = { name: 'x', [kind]: { tool: 'file:tool' } }
-  const tool = { name: 'tool', version: '1.0.0' }
-  const link = { resolved: 'tool', link: true, ...locked }
-  const packages = { '': root, 'node_modules/tool': link, tool: { ...tool, ...locked } }
-  mkdirSync(join(folder, 'tool'))
-  writeFileSync(join(folder, 'tool', 'package.json'), JSON.stringify(tool))
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(root))
-  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ name: 'x', lockfileVersion: 3, packages }))
-  return folder
-}
-
 const here = { os: [process.platform], cpu: [process.arch] }
 
 it.each([
   ['for development', 'devDependencies', { dev: true }],
   ['for this platform', 'optionalDependencies', { ...here, optional: true }],
 ] as const)('packages %s are installed, whatever npm omits', async (_what, kind, locked) => {
-  const folder = packageWithTool(kind, locked)
+  const folder = incompletePackage(kind, locked)
   vi.stubEnv('NODE_ENV', 'production')
   vi.stubEnv('npm_config_omit', 'optional')
   await ensureInstalled({ dev: true, folder })
@@ -72,7 +59,7 @@ it('an installation that cannot write names the folder', () => {
 })
 
 it('an installation that npm calls successful, but has not completed, fails: so it is on a full disk', async () => {
-  const folder = packageWithTool('devDependencies', { dev: true })
+  const folder = incompletePackage('devDependencies', { dev: true })
   symlinkSync('/bin/true', join(folder, 'npm'))
   vi.stubEnv('PATH', folder)
   await expect(ensureInstalled({ dev: true, folder })).rejects.toThrow('free space')

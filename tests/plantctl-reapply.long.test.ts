@@ -38,19 +38,16 @@ it('parked records get their rows in the table, though the command is killed and
   // Many more than are applied at once, and all rows of the older release come after them.
   const isUnreadable = (offset: number) => offset < 3_000
   const truth = await applyAsOlder(store, isUnreadable)
-  await appendTo(
-    table,
-    rowsOf(truth, (offset) => !isUnreadable(offset)),
-  )
+  const rows = rowsOf(truth, (offset) => !isUnreadable(offset))
+  await appendTo(table, rows)
 
   await untilReady(await store.startProjector(WITH_TABLE))
   const run = (settings = {}) => startPlantctl(['parked', 'reapply'], { ...store.environment, ...settings })
   expect(await run().ended).toMatchObject(failing(/set PLANTS_TABLE=on, so that/, 2))
   const foreign = await createTableTopic({ ...store, topic: `${store.topic}.foreign` })
   await appendRow(foreign, 0)
-  expect(await run({ PLANTS_TABLE: foreign.topic }).ended).toMatchObject(
-    failing(/the table was written from another log/),
-  )
+  const another = failing(/the table was written from another log/)
+  expect(await run({ PLANTS_TABLE: foreign.topic }).ended).toMatchObject(another)
   const killed = run(WITH_TABLE)
   const parked = async () => {
     const metas = await Promise.all(allPartitions(store.partitions).map(store.readModel.meta))

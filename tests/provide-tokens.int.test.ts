@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { runCommand } from '../local/processes/command.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
@@ -51,52 +51,30 @@ it('prefers what is given over the created token: the digests, then the file, th
   }
 })
 
-it.each([
-  [
-    'invalid digests',
-    { PLANT_STORE_TOKEN_DIGESTS: 'ann:nonsense' },
-    /entry 1 of PLANT_STORE_TOKEN_DIGESTS is not label:digest/,
-  ],
-  [
-    'a file that holds none',
-    { PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: program },
-    /entry 1 of \.\/my-digests is not label:digest/,
-  ],
-  ['a token that no request could carry', { PLANT_STORE_TOKEN: 'two words' }, /PLANT_STORE_TOKEN: expected/],
-  [
-    'a file that cannot be read',
-    { PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: '/nowhere' },
-    /my-digests cannot be read.*ENOENT/,
-  ],
-])('refuses %s', async (_fault, settings, message) => {
-  const { code, output } = await provideTokens(settings as Record<string, string>)
-  expect(code).toBe(1)
-  expect(output).toMatch(message)
-})
-
-it('refuses a file that is cut off', async () => {
-  const mounted = join(temporaryFolder(), 'secret')
-  writeFileSync(mounted, entry('of-the-file'))
-  const { code, output } = await provideTokens({ PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: mounted })
-  expect(code).toBe(1)
-  expect(output).toMatch(/my-digests does not end with a line break/)
-})
-
-describe('the step before, which creates the topics,', () => {
-  async function createTopic(...args: string[]) {
-    const createTopics = new URL('../local/create-topic.ts', import.meta.url).pathname
-    const env = { PATH: process.env.PATH, KAFKA_BROKERS: '127.0.0.1:1' }
-    return runCommand(process.execPath, [createTopics, ...args], { env, timeoutMs: LIMIT_MS })
+it('refuses digests and files that are not valid, and names them', async () => {
+  const cutOff = join(temporaryFolder(), 'secret')
+  writeFileSync(cutOff, entry('of-the-file'))
+  const file = (SECRET: string) => ({ PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET })
+  const faults: [Record<string, string>, RegExp][] = [
+    [{ PLANT_STORE_TOKEN_DIGESTS: 'ann:nonsense' }, /entry 1 of PLANT_STORE_TOKEN_DIGESTS is not label:digest/],
+    [{ PLANT_STORE_TOKEN: 'two words' }, /PLANT_STORE_TOKEN: expected/],
+    [file(program), /entry 1 of \.\/my-digests is not label:digest/],
+    [file('/nowhere'), /my-digests cannot be read.*ENOENT/],
+    [file(cutOff), /my-digests does not end with a line break/],
+  ]
+  for (const [settings, message] of faults) {
+    const { code, output } = await provideTokens(settings)
+    expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(message) })
   }
+})
 
-  it('names the Kafka that is not reachable', async () => {
-    const output = 'Kafka at 127.0.0.1:1 is not reachable: check that it runs and that KAFKA_BROKERS is right\n'
-    expect(await createTopic()).toMatchObject({ code: 1, output })
-  })
-
-  it('explains its options, and refuses others', async () => {
-    expect(await createTopic('--help')).toMatchObject({ code: 0, output: expect.stringContaining('--wait  waits') })
-    const output = "Unknown option '--wiat'. --help shows the options.\n"
-    expect(await createTopic('--wiat')).toMatchObject({ code: 1, output })
-  })
+it('the step before, which creates the topics, names a Kafka that is not reachable, and refuses other options', async () => {
+  const createTopics = new URL('../local/create-topic.ts', import.meta.url).pathname
+  const env = { PATH: process.env.PATH, KAFKA_BROKERS: '127.0.0.1:1' }
+  const create = (...args: string[]) =>
+    runCommand(process.execPath, [createTopics, ...args], { env, timeoutMs: LIMIT_MS })
+  const unreachable = 'Kafka at 127.0.0.1:1 is not reachable: check that it runs and that KAFKA_BROKERS is right\n'
+  expect(await create()).toMatchObject({ code: 1, output: unreachable })
+  const unknown = "Unknown option '--wiat'. --help shows the options.\n"
+  expect(await create('--wiat')).toMatchObject({ code: 1, output: unknown })
 })

@@ -59,39 +59,25 @@ it('a new token is printed with its entry, as text and as JSON', async () => {
   ])
   const before = Date.now()
   const json = JSON.parse(await outputOf(run(`${TOKEN} --expires 90d --json`)))
-  const common = { label: 'shop', scopes: ['plants:read'] }
-  expect(json).toEqual({
-    ...common,
-    token: expect.stringMatching(/^[\w-]{43}$/),
-    entry: json.entry,
-    expires: json.expires,
-  })
+  expect(json).toMatchObject({ label: 'shop', scopes: ['plants:read'] })
+  expect(json.token).toMatch(/^[\w-]{43}$/)
   expect(json.token).not.toBe(token)
   const expiresAtMs = Date.parse(json.expires)
   expect(expiresAtMs).toBeGreaterThanOrEqual(before + 90 * 86_400_000)
-  expect(parseTokenEntries(json.entry, 'here')).toEqual([{ ...common, digest: digestOf(json.token), expiresAtMs }])
+  expect(parseTokenEntries(json.entry, 'here')).toEqual([
+    { label: 'shop', scopes: ['plants:read'], digest: digestOf(json.token), expiresAtMs },
+  ])
 })
 
-it.each([
-  ['-h', /^The operator's command line/],
-  ['token create -h', /^Creates a bearer token/],
-])('the help is printed by %s', async (line, help) => {
-  expect(await run(line)).toEqual({ code: 0, stdout: expect.stringMatching(help), stderr: '' })
-})
-
-it('the version is printed', async () => {
+it('the help and the version are printed', async () => {
+  expect(await run('-h')).toEqual({ code: 0, stdout: overview(), stderr: '' })
+  expect(overview()).toMatch(/Start with:\n\n {2}plantctl status\n\nInspect:\n {2}plantctl status /)
+  expect(await run('token create -h')).toEqual({ code: 0, stdout: COMMANDS['token create']?.help, stderr: '' })
   expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
 it('a folder without a backup is not checked', async () => {
-  const stderr = expect.stringContaining('has no manifest.json')
-  expect(await run(`backup check ${temporaryFolder()}`)).toEqual({ code: 1, stdout: '', stderr })
-})
-
-it('the help starts with a first step, and groups the commands', () => {
-  expect(overview()).toMatch(
-    /Start with:\n\n {2}plantctl status\n\nInspect:\n {2}plantctl status (.|\n)*Grant access:\n {2}plantctl token create/,
-  )
+  expect(await run(`backup check ${temporaryFolder()}`)).toMatchObject(failing(/has no manifest\.json/))
 })
 
 it.each(Object.keys(COMMANDS))('the help of %s has examples', (name) => {

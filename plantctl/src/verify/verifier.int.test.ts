@@ -76,14 +76,6 @@ const CORRUPTIONS: Corruption[] = [
   changedEntry(2n, { plant: undefined }, 'readable', 'yes', 'no'),
   changedEntry(3n, { plant: plantWith({ name: 'x' }) }, 'readable', 'no', 'yes'),
   [
-    'an entry of another id in place of one',
-    [
-      ['hdel', PLANTS, '2'],
-      ['hset', PLANTS, '9', entry(2n)],
-    ],
-    ...[entryMissing, entryExtra],
-  ],
-  [
     'the last byte of an entry at the start of the next one',
     [
       ['hset', PLANTS, '1', entry(1n).subarray(0, -1)],
@@ -151,15 +143,6 @@ const CORRUPTIONS: Corruption[] = [
       { what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found },
     ],
   ),
-  [
-    'a record parked at another offset',
-    [
-      ['hdel', PARKS, '3'],
-      ['hset', PARKS, '1000', '2'],
-    ],
-    parkedMissing,
-    { what: 'parkedExtra', offset: '1000', found: '2' },
-  ],
   ['a leftover mark', [['hset', META, 'mark', 'm']], { what: 'mark', expected: '', found: 'm' }],
   ['an extra field in the meta', [['hset', META, 'hint', '']], { what: 'strangeField', found: 'hint' }],
   ...['0', '2'].map(
@@ -243,13 +226,6 @@ it.each(CORRUPTIONS)('finds %s, and nothing else', async (_what, commands, ...ex
     expect(findings.more).toBe(0)
     expect(sorted(findings.listed)).toEqual(sorted(expected.map(inGeneration)))
   }
-})
-
-it('finds a key of a partition that does not exist', async () => {
-  const { redis, at, verify } = await openCorruptible()
-  await redis.set(at.replace(':0}', ':2}').concat('live'), 'x')
-  const found = expect.stringMatching(':2}:live$')
-  expect((await verify({ time })).findings.listed).toEqual([{ what: 'strangeKey', found }])
 })
 
 /** A difference of the live generation, unless the test names another one. */

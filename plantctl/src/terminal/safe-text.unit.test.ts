@@ -14,7 +14,7 @@ it('characters that a terminal would act on are escaped, and long texts are cut 
 
 const texts = fc.oneof(
   fc.string({ unit: codePoints }),
-  fc.string({ unit: fc.constantFrom('\x1b', '\x9b', '\u202e', '\n', '\\', 'x', '\ufeff') }),
+  fc.string({ unit: fc.constantFrom('\x1b', '\x9b', '\u202e', '\u2028', '\n', '\\', 'x', '\ufeff') }),
 )
 
 it('no text has an unsafe character, and JSON keeps its value', () => {

@@ -2,8 +2,8 @@ import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { createPlant, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { type Item, listAll, listPage } from './support/listing.ts'
-import { DEADLINES } from './support/loaded-store.ts'
 import { createPlantStore } from './support/plant-store.ts'
+import { DEADLINES } from './support/steady-load.ts'
 import { readTruth, type Truth } from './support/truth.ts'
 
 /** In each partition a list begins as the log does: nothing skipped, repeated, invented or in another order. */

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest'
 import { eventually } from './support/eventually.ts'
-import { DEADLINES } from './support/loaded-store.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, type PlantStore } from './support/plant-store.ts'
 import { outputOf } from './support/plantctl.ts'
-import { startSteadyLoad } from './support/steady-load.ts'
+import { DEADLINES, startSteadyLoad } from './support/steady-load.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 

@@ -3,10 +3,10 @@ import { livePointer } from '@plant-store/shared/read-model/redis.ts'
 import type { Redis } from 'ioredis'
 import { expect, it, vi } from 'vitest'
 import { documentedRights } from '../support/documented-rights.ts'
-import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
 import { type RunningNode, startClusterNodes } from '../support/redis-cluster-nodes.ts'
 import { issueCertificate, kill, openClient, redisProcesses, tlsSettings } from '../support/redis-processes.ts'
 import { SECRET_MARK } from '../support/secrets.ts'
+import { PATIENT, startLoadedStore } from '../support/steady-load.ts'
 
 const PASSWORD = `a-password-${SECRET_MARK}`
 /** Six slots move, and a failover follows. */

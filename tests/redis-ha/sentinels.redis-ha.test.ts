@@ -2,18 +2,19 @@ import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { createReadModel, type ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Redis } from 'ioredis'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import type { Trusted } from '../../local/stores/certificates.ts'
 import { startSentinels } from '../../local/stores/redis-sentinels.ts'
 import { documentedRights } from '../support/documented-rights.ts'
-import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { issueCertificate, kill, openClient, pause, redisProcesses, tlsSettings } from '../support/redis-processes.ts'
 import { SECRET_MARK } from '../support/secrets.ts'
+import { PATIENT, startLoadedStore } from '../support/steady-load.ts'
 
 const PASSWORD = `a-password-${SECRET_MARK}`
 
-async function startOnSentinels(tls?: Trusted) {
-  const replicated = await startSentinels({ ...(await redisProcesses()), ...(tls && { tls }) })
+/** A store under load on a Redis with two replicas and three sentinels, with TLS between all. */
+async function startOnSentinels() {
+  const tls = issueCertificate()
+  const replicated = await startSentinels({ ...(await redisProcesses()), tls })
   const servers = replicated.servers.map((server) => ({ ...server, client: openClient(server) }))
   const [master, ...replicas] = servers
   if (master === undefined) throw new Error('no master')
@@ -30,7 +31,7 @@ async function startOnSentinels(tls?: Trusted) {
     REDIS_SENTINEL_PASSWORD: PASSWORD,
     REDIS_USERNAME: 'plants',
     REDIS_PASSWORD: PASSWORD,
-    ...(tls && tlsSettings(tls)),
+    ...tlsSettings(tls),
   }
   const loaded = await startLoadedStore({ redis })
   const sentinels = replicated.sentinels.map(openClient)
@@ -53,7 +54,7 @@ async function startOnSentinels(tls?: Trusted) {
 }
 
 it('creates wait for a planned failover, of a master that hangs, and of one that is killed, with TLS between all', async () => {
-  const { load, master, failOver, untilFailedOver, expectNoHarm } = await startOnSentinels(issueCertificate())
+  const { load, master, failOver, untilFailedOver, expectNoHarm } = await startOnSentinels()
   await failOver()
   const successor = await untilFailedOver(master)
   await load.goesOn()

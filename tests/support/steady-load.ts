@@ -1,7 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { expect, vi } from 'vitest'
 import { createPlant, errorOf, readPlant, untilStopped } from './client.ts'
 import { listAll } from './listing.ts'
+import { createPlantStore, type Environment } from './plant-store.ts'
+import { outputOf, runPlantctl } from './plantctl.ts'
 
+export const PATIENT = { timeout: 60_000, interval: 20 }
+/** Longer than any failover, and than a full load keeps a request waiting. */
+export const DEADLINES = { CREATE_DEADLINE_MS: '30000', READ_DEADLINE_MS: '30000', QUEUE_MAX_AGE_MS: '30000' }
+const CREATES_THAT_SHOW_PROGRESS = 300
+/** Leaves CPU time for the servers that start meanwhile. */
+const REST_MS = 100
 const CONNECTIONS = 32
 const DUPLICATE_ID = 40003
 const DUPLICATE_EVERY = 7
@@ -17,20 +26,15 @@ type Created = { id: bigint; position: string; url: string }
  */
 export function startSteadyLoad(urls: readonly string[], restMs: number) {
   const wrong: unknown[] = []
-  const done = { creates: 0, duplicates: 0, reads: 0, absences: 0, lists: 0 }
+  const done = { creates: 0, duplicates: 0, absences: 0, lists: 0 }
   const created: Created[] = []
   let nextList = LIST_EVERY
-
-  function count(kind: keyof typeof done, isRight: boolean, what: object): void {
-    done[kind]++
-    if (!isRight) wrong.push({ kind, ...what })
-  }
 
   async function step(id: bigint, connection: number): Promise<void> {
     await delay(restMs)
     const [url, other] = [connection, connection + 1].map((n) => urls[n % urls.length]) as [string, string]
     const { response } = await createPlant(url, id, `plant ${id}`)
-    if (response?.status !== 200) return void wrong.push({ kind: 'creates', id, response })
+    if (response?.status !== 200) return void wrong.push({ id, response })
     const latest = { id, position: String(response.headers['plants-position']), url }
     created.push(latest)
     done.creates++
@@ -38,11 +42,13 @@ export function startSteadyLoad(urls: readonly string[], restMs: number) {
     await Promise.all([read(other, latest), read(url, earlier)])
     if (done.creates % DUPLICATE_EVERY === 0) {
       const again = await createPlant(other, earlier.id, 'a second one')
-      count('duplicates', errorOf(again.response) === DUPLICATE_ID, again)
+      if (errorOf(again.response) !== DUPLICATE_ID) wrong.push(again)
+      done.duplicates++
     }
     if (done.creates % ABSENT_EVERY === 0) {
       const absent = await readPlant(url, -1n - id)
-      count('absences', absent?.status === 404, { id: -1n - id, response: absent })
+      if (absent?.status !== 404) wrong.push({ id: -1n - id, absent })
+      done.absences++
     }
     if (done.creates >= nextList) {
       // One at a time: an api limits the plants that it lists at once.
@@ -56,18 +62,46 @@ export function startSteadyLoad(urls: readonly string[], restMs: number) {
   async function read(url: string, { id, position }: Created): Promise<void> {
     const response = await readPlant(url, id, { 'plants-position': position })
     const { name } = (response?.body ?? {}) as { name?: string }
-    count('reads', response?.status === 200 && name === `plant ${id}`, { id, response })
+    if (response?.status !== 200 || name !== `plant ${id}`) wrong.push({ id, response })
   }
 
   /** All that this api has answered 200 before has to be in its list, and nothing twice. */
   async function list(url: string): Promise<void> {
     const before = created.filter((plant) => plant.url === url)
-    const items = await listAll([url], LISTED_AT_A_TIME).catch((error: Error) => error)
-    if (items instanceof Error) return count('lists', false, { error: items })
-    const listed = new Set(items.map(({ id }) => id))
+    const ids = (await listAll([url], LISTED_AT_A_TIME).catch(() => [])).map(({ id }) => id)
+    const listed = new Set(ids)
     const missing = before.filter(({ id }) => !listed.has(id))
-    count('lists', listed.size === items.length && missing.length === 0, { listed: items.length, missing })
+    if (missing.length > 0 || listed.size < ids.length) wrong.push({ listed: ids.length, missing })
+    done.lists++
   }
 
   return { done, wrong, ...untilStopped(CONNECTIONS, step) }
+}
+
+/** A plant store with an api and a projector, which have these settings, under load of which each response is known. */
+export async function startLoadedStore(environment: Environment, settings: Record<string, string> = {}) {
+  const store = await createPlantStore(environment)
+  const projector = await store.startProjector(settings)
+  const api = await store.startApi({ ...DEADLINES, ...settings })
+  const load = startSteadyLoad([api.url], REST_MS)
+
+  /** Resolves when this many creates more have succeeded. */
+  async function goesOn(): Promise<void> {
+    const { creates } = load.done
+    await vi.waitFor(() => {
+      expect(load.wrong).toEqual([])
+      expect(load.done.creates).toBeGreaterThan(creates + CREATES_THAT_SHOW_PROGRESS)
+    }, PATIENT)
+  }
+  await goesOn()
+  return {
+    ...{ store, api, projector, load: { ...load, goesOn } },
+
+    /** Ends the load: each of its responses was right, and the read model is the fold of the log. */
+    async expectNoHarm(): Promise<void> {
+      await load.stop()
+      expect(load.wrong).toEqual([])
+      await outputOf(runPlantctl(['verify'], store.environment))
+    },
+  }
 }

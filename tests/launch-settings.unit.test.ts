@@ -5,6 +5,7 @@ import { stopGraceMs } from '../local/launch/service.ts'
 import { portsOf, readSettings } from '../local/launch/settings.ts'
 import { root } from '../local/places.mjs'
 
+const external = { KAFKA_BROKERS: 'kafka:9092', REDIS_URL: 'redis://redis:6379' }
 const portNumbers = (...settings: Parameters<typeof readSettings>) =>
   portsOf(readSettings(...settings)).map(({ port }) => port)
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -28,6 +29,7 @@ it('--port moves all ports by the same distance, except those with a setting', (
   const [before, moved] = [portNumbers({}), portNumbers({ PORT: '3000' }, { port: '4000' })]
   expect(moved).toEqual(before.map((port) => port + 1000))
   expect(readSettings({ KAFKA_PORT: '9092' }, { port: '4000' })).toMatchObject({ kafkaPort: 9092, redisPort: 17379 })
+  expect(portNumbers(external)).toEqual([3000, 3100, 3101])
 })
 
 it.each([
@@ -37,18 +39,7 @@ it.each([
   expect(() => readSettings(settings, options)).toThrow(reason)
 })
 
-it.each([{}, { cluster: true }])('all processes of npm start have ports of their own: %j', (options) => {
-  const ports = portNumbers({}, options)
-  expect(new Set(ports).size).toBe(ports.length)
-})
-
-it('of stores that run elsewhere no port is needed', () => {
-  const external = { KAFKA_BROKERS: 'kafka:9092', REDIS_URL: 'redis://redis:6379' }
-  expect(portNumbers(external)).toEqual([3000, 3100, 3101])
-})
-
 it.each([
-  { kind: 'api', drainMs: 500, ownLimitMs: 9_000 },
   { kind: 'api', drainMs: 20_000, ownLimitMs: 28_500 },
   { kind: 'projector', drainMs: 20_000, ownLimitMs: 9_000 },
 ] as const)('a service is killed only after its own limit: %j', ({ kind, drainMs, ownLimitMs }) => {

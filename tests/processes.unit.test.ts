@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { endOf } from '../local/processes/command.ts'
 import { describe } from '../local/processes/failure.mjs'
 import { type Exit, untilReady } from '../local/processes/process.ts'
 import { findProcesses, startOf } from '../local/processes/process-identity.ts'
@@ -50,7 +51,11 @@ it('a program is found by a whole argument', async () => {
 it.each([
   [{ code: 'ENOSPC', syscall: 'write' }, 'A file cannot be written: the disk is full: free space.'],
   [{ code: 'EACCES', syscall: 'open', path: '/a/run.json' }, '/a/run.json: you may not use it: correct its owner.'],
-  [{ code: 'ENOTDIR', syscall: 'mkdir', path: '/a/file/b' }, '/a/file/b: a file is in the way: use another folder.'],
 ])('an error of the file system is shown with its remedy: %o', (error, shown) => {
   expect(describe(Object.assign(new Error('of the system'), error))).toBe(shown)
+})
+
+it('of an exception the reason is shown, not where it was thrown', () => {
+  const frames = Array.from({ length: 20 }, (_, n) => `\tat kafka.Frame.m(Frame.scala:${n})\n`).join('')
+  expect(endOf(`Exception in thread "main": the reason\n${frames}`)).toBe('  Exception in thread "main": the reason')
 })

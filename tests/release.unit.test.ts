@@ -40,8 +40,8 @@ it.each([
   expect(() => notesOf('v1.2.0', changed)).toThrow(problem)
 })
 
-it.each(['1.2.0', 'v1.2', 'v1.2.0; rm'])('refuses the tag "%s"', (tag) => {
-  expect(() => notesOf(tag)).toThrow('is not of the form v1.2.3')
+it('refuses a tag of another form', () => {
+  expect(() => notesOf('v1.2.0; rm')).toThrow('is not of the form v1.2.3')
 })
 
 it('each file with a version has that of the project', () => {

@@ -4,7 +4,7 @@ import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import type { Run } from '../local/launch/run-file.ts'
+import { type Run, readRun } from '../local/launch/run-file.ts'
 import { createPlant, readPlant } from './support/client.ts'
 import { alive, launch, NOWHERE, npmStart, prepareStart, stopStart } from './support/npm-start.ts'
 
@@ -36,9 +36,12 @@ it(
 
     const second = await npmStart(localDir, environment, '--with', source)
     expect((await readPlant(second.url, 1n))?.body).toMatchObject({ name: 'Monstera', tag: 'test' })
+    const running = `Plant Store is already running at ${second.url}`
+    expect(await refusalOf(localDir, environment)).toContain(running)
     process.kill(second.launcher.pid, 'SIGKILL')
     killBroker(second)
     await second.launcher.exited
+    expect(readRun(localDir)).toBeUndefined()
 
     writeFileSync(join(localDir, 'data', 'source'), other)
     const third = await npmStart(localDir, environment)
@@ -56,21 +59,22 @@ it(
 
 it('npm start says why it does not start', async () => {
   const { localDir, environment } = await prepareStart()
-  async function refusalOf(more: NodeJS.ProcessEnv, ...args: string[]): Promise<string> {
-    const { launcher, log } = await launch(localDir, { ...environment, ...more }, ...args)
-    expect(await launcher.exited).toEqual({ code: 1, signal: null })
-    return log()
-  }
   const noDocker = /--with docker: (no Docker engine responds|there is no docker command)/
-  expect(await refusalOf({ DOCKER_HOST: NOWHERE }, '--with', 'docker')).toMatch(noDocker)
+  expect(await refusalOf(localDir, { ...environment, DOCKER_HOST: NOWHERE }, '--with', 'docker')).toMatch(noDocker)
   // npm has taken the option, because -- is missing before it.
-  expect(await refusalOf({ npm_config_fresh: 'true' })).toContain('npm start -- --fresh')
+  expect(await refusalOf(localDir, { ...environment, npm_config_fresh: 'true' })).toContain('npm start -- --fresh')
   const holder = createServer().listen(Number(environment.KAFKA_PORT), '127.0.0.1')
   onTestFinished(() => void holder.close())
   await once(holder, 'listening')
   const taken = /Port \d+ of 127\.0\.0\.1, for Kafka, is in use.*set KAFKA_PORT.*npm start -- --port \d+/
-  expect(await refusalOf({})).toMatch(taken)
+  expect(await refusalOf(localDir, environment)).toMatch(taken)
 })
+
+async function refusalOf(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]): Promise<string> {
+  const { launcher, log } = await launch(localDir, env, ...args)
+  expect(await launcher.exited).toEqual({ code: 1, signal: null })
+  return log()
+}
 
 function killBroker({ pids, dockerProject }: Run): void {
   if (dockerProject === undefined) process.kill(pids.kafka as number, 'SIGKILL')

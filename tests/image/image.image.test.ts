@@ -4,10 +4,6 @@ import { root } from '../../local/places.mjs'
 import { billOfMaterials } from '../../local/sbom.ts'
 import { buildImage, COMPOSE_MS, docker, IMAGE } from '../support/compose.ts'
 
-const MAX_MB = 250
-/** The size of the project and its packages, without the base. */
-const MAX_OWN_MB = 25
-const BYTES_PER_MB = 1_000_000
 const RELEASE = { VERSION: '9.8.7', REVISION: 'c0ffee', SOURCE: 'https://example.org/plant-store' }
 
 const hasDocker = inject('storeSource') === 'docker'
@@ -44,16 +40,6 @@ describe.runIf(hasDocker)('the image', () => {
     })
     const names = new Set(config.Env.map((setting) => setting.split('=')[0]))
     expect(names).toEqual(new Set(['HOST', 'NODE_ENV', 'OPS_PORT', 'PATH', 'PORT']))
-  })
-
-  it('is small', () => {
-    const bytes = Number(docker('inspect', '--format', '{{.Size}}', IMAGE))
-    const ownBytes = linesOf(inImage('find', '/plant-store', '-type', 'f', '-printf', '%s\\n')).map(Number)
-    const all = bytes / BYTES_PER_MB
-    const own = ownBytes.reduce((sum, size) => sum + size, 0) / BYTES_PER_MB
-    console.log(`The image has ${all.toFixed(1)} MB, of which the project has ${own.toFixed(1)}.`)
-    expect(own).toBeLessThan(MAX_OWN_MB)
-    if (process.env.PLANT_STORE_TEST_DOCKERFILE === undefined) expect(all).toBeLessThan(MAX_MB)
   })
 
   it('has the Node of the project, and none of what builds and tests it', () => {

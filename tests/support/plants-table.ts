@@ -1,13 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
-import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, vi } from 'vitest'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { expect, onTestFinished, vi } from 'vitest'
 import { newPlant } from './generated-plants.ts'
 import { mixedEvents, newEventId } from './new-events.ts'
 import { createPlantStore, type Environment, type PlantStore } from './plant-store.ts'
 import { type Ended, runPlantctl } from './plantctl.ts'
-import { readOn } from './raw-records.ts'
 import { appendTo, createTableTopic, type TestTopic } from './topic.ts'
 import type { Truth } from './truth.ts'
 
@@ -15,9 +15,6 @@ const WAIT = { timeout: 120_000, interval: 100 }
 
 /** The settings of a projector that writes a table. */
 export const WITH_TABLE = { PLANTS_TABLE: 'on' }
-
-/** A row, and where it is in the table. */
-export type StoredRow = { partition: Partition; at: Offset; row: Row | undefined }
 
 /** A store and its table; the services are up to the test. */
 export async function createStoreWithTable(stores?: Environment) {
@@ -53,48 +50,34 @@ export async function expectTableVerified(store: PlantStore, settings = WITH_TAB
 /** Follows a table from its first record until the test ends. */
 export async function followTable({ kafka, topic, partitions }: TestTopic) {
   const read = tableRecordReader(partitions)
-  const records: StoredRow[] = []
-  await readOn({ kafka, topic }, (number, { offset, key, value, headers = {} }) => {
-    const [partition, at] = [number as Partition, offsetOf(offset)]
-    records.push({ partition, at, ...read({ offset: at, key, value, headers }, partition) } as StoredRow)
+  const rows: (Row | undefined)[] = []
+  const consumer = kafka.consumer({ groupId: `test-${randomUUID()}` })
+  onTestFinished(() => consumer.disconnect())
+  await consumer.connect()
+  await consumer.subscribe({ topic, fromBeginning: true })
+  await consumer.run({
+    autoCommit: false,
+    async eachMessage({ partition, message: { offset, key, value, headers = {} } }) {
+      rows.push(read({ offset: offsetOf(offset), key, value, headers }, partition as Partition).row)
+    },
   })
-  /** The plants of the table by id, and the offset of the latest creation in each partition. */
-  const plants = () => new Map(records.flatMap(({ row }) => (row === undefined ? [] : [[row.id, row] as const])))
-  const latestIn = (partition: number) =>
-    records.reduce(
-      (latest, one) => (one.partition === partition ? Math.max(latest, one.row?.offset ?? -1) : latest),
-      -1,
-    )
-
-  /** Plants of the log that can be read and have no row, up to the latest row of their partition. */
-  const missing = ({ states }: Truth): Claim[] => {
-    const found = plants()
-    return states.flatMap((state, partition) => {
-      const latest = latestIn(partition)
-      return readableIn(state).filter(({ id, offset }) => offset < latest && !found.has(id))
-    })
-  }
+  const plants = () => new Map(rows.flatMap((row) => (row === undefined ? [] : [[row.id, row] as const])))
 
   /** Records that are no row, and rows that are not the creation of their plant. */
-  const wrong = (truth: Truth): StoredRow[] =>
-    records.filter(({ row }) => row === undefined || textOf(row) !== textOf(truth.winner(row.id)))
+  const wrong = (truth: Truth): (Row | undefined)[] =>
+    rows.filter((row) => row === undefined || textOf(row) !== textOf(truth.winner(row.id)))
 
   return {
     plants,
-    missing,
     wrong,
 
-    /**
-     * Waits until the table has each plant of the log that can be read. It has nothing else: no void claim, no record
-     * that is no row. A row is there after all rows before it.
-     */
+    /** Waits until the table has each plant of the log that can be read: no void claim, no record that is no row. */
     async expectToEqual(truth: Truth): Promise<void> {
       const expected = truth.states.flatMap(readableIn)
       await vi.waitFor(() => expect(plants().size).toBeGreaterThanOrEqual(expected.length), WAIT)
       const found = plants()
       expect(expected.filter(({ id }) => !found.has(id))).toEqual([])
       expect(wrong(truth)).toEqual([])
-      expect(outOfOrder(records)).toEqual([])
     },
   }
 }
@@ -112,16 +95,3 @@ export const rowsOf = ({ states }: Pick<Truth, 'states'>, isWritten: (offset: nu
   )
 
 const textOf = (claim: Claim | undefined) => claim && encodeEntry(claim).toString('hex')
-
-/** The rows that are in the table for the first time after a row of a later creation. */
-function outOfOrder(records: readonly StoredRow[]): StoredRow[] {
-  const latest = new Map<Partition, number>()
-  const seen = new Set<string>()
-  return records.filter(({ partition, row }) => {
-    if (row === undefined || seen.has(`${partition}-${row.offset}`)) return false
-    seen.add(`${partition}-${row.offset}`)
-    const before = latest.get(partition) ?? -1
-    latest.set(partition, Math.max(before, row.offset))
-    return row.offset < before
-  })
-}

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { type ReplayOptions, replay } from '@plant-store/shared/event-log/replay.ts'
 import { readEnds, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import type { KafkaMessage } from 'kafkajs'
-import { onTestFinished } from 'vitest'
 import { eventually } from './eventually.ts'
 import { quietLog } from './quiet-log.ts'
 import type { TestTopic } from './topic.ts'
@@ -38,16 +35,4 @@ export async function replayed<R extends LogRecord>(
     },
   })
   return { byPartition, found: byPartition.flat(), reached, ends: until }
-}
-
-/** Reads a topic from its first record until the test ends. */
-export async function readOn(
-  { kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>,
-  onRecord: (partition: number, message: KafkaMessage) => void,
-): Promise<void> {
-  const consumer = kafka.consumer({ groupId: `test-${randomUUID()}` })
-  onTestFinished(() => consumer.disconnect())
-  await consumer.connect()
-  await consumer.subscribe({ topic, fromBeginning: true })
-  await consumer.run({ autoCommit: false, eachMessage: async ({ partition, message }) => onRecord(partition, message) })
 }

@@ -4,7 +4,7 @@ import { createPlantLister } from '@plant-store/api/src/read-plants/list-plants.
 import { createPlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/read-model.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
@@ -12,6 +12,7 @@ import { quietLog } from '../support/quiet-log.ts'
 import { createSimulatedAppender, type SentRecord } from './brokers.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
+import { ALL, PARTITIONS } from './kafka.ts'
 import type { ProcessContext } from './process-context.ts'
 import { connectReadModel, type SimulatedReadModel } from './redis.ts'
 
@@ -42,13 +43,12 @@ export async function startApi(
   { windowBytes, reportsBases, sharedLogRecordsPerS }: SimulatedApiOptions,
   context: ProcessContext,
 ) {
-  const { clock, log, brokers, network, onHalt } = context
-  const partitions = log.ends().length
+  const { clock, brokers, network, onHalt } = context
   const time = clock.timeOf(process)
   const readModel = connectReadModel(process, context)
-  const ends = async () => ({ ends: (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0] })
+  const ends = async () => ({ ends: await network.call(process, 'read of the log ends', brokers.allEnds) })
   const retryOptions = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
-  const startState = await retry(() => readStartState(readModel, ends, { partitions }), retryOptions)
+  const startState = await retry(() => readStartState(readModel, ends, { partitions: PARTITIONS }), retryOptions)
   const common = { log: quietLog, time, onHalt: (error: Error) => onHalt(process, error) }
   let tail = undefined as unknown as SimulatedFollower
   const claimIndex = createClaimIndex({
@@ -59,14 +59,14 @@ export async function startApi(
       tail = createSimulatedFollower(process, sink, { ...context, time })
       return { ...tail, lag: () => undefined, updateEnds() {} }
     },
-    windowMaxBytes: windowBytes * partitions,
+    windowMaxBytes: windowBytes * PARTITIONS,
     waits: WAITS,
     sharedLogRecordsPerS,
   })
   const sent: SentRecord[] = []
   const lanes = createLanes({
     appender: createSimulatedAppender(process, reportsBases, sent, context),
-    partitions,
+    partitions: PARTITIONS,
     time,
     log: quietLog,
     limits: LANE_LIMITS,
@@ -103,7 +103,7 @@ export async function startApi(
     /** Requests in flight, and creates among them. */
     ...{ waiting: 0, creating: 0 },
   }
-  tail.assign(allPartitions(partitions) as Partition[])
+  tail.assign(ALL)
   void tail.verified.then(() => {
     api.isListening = !api.isStopping
   })

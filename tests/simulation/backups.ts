@@ -3,7 +3,6 @@ import { type BackupFile, type Manifest, recordsIn } from '@plant-store/plantctl
 import { lineOf } from '@plant-store/plantctl/src/backup/record-line.ts'
 import { repartitionLog } from '@plant-store/plantctl/src/backup/repartition.ts'
 import { type Backup, restoreLog, type Step } from '@plant-store/plantctl/src/backup/restore-log.ts'
-import type { RestoredTopic } from '@plant-store/plantctl/src/backup/restored-topic.ts'
 import type { GroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
@@ -26,20 +25,23 @@ const FILE_RECORDS = 4
 /** Runs of one restore; the last ones have no faults. */
 const RUNS = 12
 const DISTURBED_RUNS = 8
-const [LOST, REPEATED, CRASHED, FOREIGN, INTERRUPTED] = [0.05, 0.05, 0.02, 0.02, 0.1]
+const [LOST, REPEATED, FOREIGN] = [0.05, 0.05, 0.02]
+const CRASHED = [0.02, 0.1]
 const OPEN = { partition: 0 as Partition, from: FIRST, end: FIRST }
 const OTHER_PARTITIONS = [1, 3, 5]
 
 /** The probabilities of a killed run and of a record of another program, before each request. */
 type Faults = { crash: number; foreign: number }
-/** A run has no faults unless they are given; `onRelease` is called when it releases the topic. */
-type Run = { target: Target; random: Random; faults: Faults | undefined; onRelease?: () => void }
+type Work = (process: SimulatedProcess) => Promise<unknown>
 
 const progress = { onStart() {}, onRead() {} }
 const step: Step = (_what, work) => work(progress)
 
 /** The backups of a world's log, and what becomes of them. */
-export function createBackups({ log, network, newProcess, trace, broken }: ProcessContext, ids: readonly PlantId[]) {
+export function createBackups(
+  { log, network, newProcess, crash, trace, broken }: ProcessContext,
+  ids: readonly PlantId[],
+) {
   const committed: GroupOffsets = new Map()
   const contents = new Map<string, readonly RawRecord[]>()
   const manifests: Manifest[] = []
@@ -134,46 +136,28 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
     return undefined
   }
 
-  /** Restores a backup in runs that are killed while another program writes, too, until one is complete. */
-  async function restore(manifest: Manifest, random: Random): Promise<void> {
+  /** Restores a backup in runs that are killed, while another program may write, too, until one is complete. */
+  async function restore(manifest: Manifest, foreign: number, random: Random): Promise<void> {
     let target = createTarget(manifest.partitions.length)
     let failed = 0
-    for (let run = 0; run < RUNS && !target.wasReleased; run++) {
+    for (let runs = 1; runs <= RUNS && !target.wasReleased; runs++) {
       // Two runs failed: the operator deletes the topic.
       if (failed === 2) {
         network.arrive()
         target = createTarget(manifest.partitions.length)
         failed = 0
       }
-      const faults = run < DISTURBED_RUNS ? { crash: CRASHED, foreign: FOREIGN } : undefined
-      if ((await runRestore(target, manifest, random, faults)) !== undefined) failed++
+      const faults = runs <= DISTURBED_RUNS ? { crash: pick(CRASHED, random), foreign } : undefined
+      const error = await run('restore', random, faults, workOn(target, manifest), target)
+      // What the killed run has sent: later it would count as the records of another writer.
+      if (foreign === 0) network.arrive()
+      if (error !== undefined) failed++
+      if (error !== undefined && foreign === 0) broken(`a restore does not continue: ${error.message}`)
     }
     if (!target.wasReleased) broken('a restore does not come to its end')
   }
 
-  /** Restores a backup in two runs, of which the first is killed. */
-  async function resume(manifest: Manifest, random: Random): Promise<void> {
-    const target = createTarget(manifest.partitions.length)
-    await runRestore(target, manifest, random, { crash: INTERRUPTED, foreign: 0 })
-    network.arrive()
-    if (target.wasReleased) return
-    const error = await runRestore(target, manifest, random, undefined)
-    if (error !== undefined) broken(`an interrupted restore does not continue: ${error.message}`)
-  }
-
-  /** A run of a program that writes a topic. Resolves with its error. */
-  function run(
-    name: string,
-    work: (topic: RestoredTopic) => Promise<void>,
-    { target, random, faults, onRelease = () => {} }: Run,
-  ): Promise<Error | undefined> {
-    const process = newProcess(name)
-    trace(() => `${process.name} starts`)
-    const topic = connectTarget(network, process, target, onRelease)
-    return play(process, work(topic), random, faults, () => topic.isWriting() && writeForeign(target, random))
-  }
-
-  function runRestore(target: Target, manifest: Manifest, random: Random, faults: Faults | undefined) {
+  function workOn(target: Target, manifest: Manifest): Work {
     const onRelease = () => {
       const difference = differenceFrom(manifest, target.log)
       if (difference !== undefined) broken(`a restored topic is released that is not the backup: ${difference}`)
@@ -182,19 +166,20 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
           if (target.groups.get(groupId)?.get(partition)?.next !== next) broken('a group is not restored')
     }
     const options = { step, withGroups: true, signal: new AbortController().signal }
-    const work = (topic: RestoredTopic) => restoreLog(topic, backup(manifest), options)
-    return run('restore', work, { target, random, faults, onRelease })
+    return (process) => restoreLog(connectTarget(network, process, target, onRelease), backup(manifest), options)
   }
 
-  /** Lets requests arrive until a run has ended, or was killed. Resolves with its error. */
-  async function play(
-    process: SimulatedProcess,
-    work: Promise<void>,
+  /** Lets requests of a program arrive until it has ended, or was killed. Resolves with its error. */
+  async function run(
+    name: string,
     random: Random,
     faults: Faults | undefined,
-    disturb: () => unknown = () => {},
+    work: Work,
+    target?: Target,
   ): Promise<Error | undefined> {
-    const outcome = outcomeOf(work)
+    const process = newProcess(name)
+    trace(() => `${process.name} starts`)
+    const outcome = outcomeOf(work(process))
     while (true) {
       await flushPromises()
       const ended = outcome()
@@ -202,35 +187,26 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
         const error: Error | undefined = ended.status === 'rejected' ? ended.reason : undefined
         trace(() => `${process.name} has ended: ${error?.message ?? 'complete'}`)
         process.alive = false
-        if (error !== undefined && !(error instanceof PreconditionError)) broken(`a restore throws ${error.message}`)
+        if (error !== undefined && !(error instanceof PreconditionError)) broken(`a ${name} throws ${error.message}`)
         return error
       }
       if (faults !== undefined && random.chance(faults.crash)) {
-        kill(process, random)
-        break
+        crash(process, random)
+        return undefined
       }
       network.proceed(random)
       if (faults === undefined) continue
       if (random.chance(LOST)) network.lose(random)
       if (random.chance(REPEATED)) network.repeat(random)
-      if (random.chance(faults.foreign)) disturb()
+      if (random.chance(faults.foreign) && target?.isWritten && !target.isCompared) writeForeign(target.log, random)
     }
-    return undefined
-  }
-
-  function kill(process: SimulatedProcess, random: Random): void {
-    trace(() => `${process.name} CRASHES`)
-    process.alive = false
-    network.cutOff(process, random)
   }
 
   const otherEvent = (n: number, partitions: number, random: Random) =>
     plantCreated(newPlant(pick(ids, random), { name: 'other' }), eventIdOf('another log', n), partitions)
 
-  function writeForeign({ log: restored, exists }: Target, random: Random): void {
-    if (!exists) return
-    const partitions = restored.ends().length
-    const event = otherEvent(1, partitions, random)
+  function writeForeign(restored: Log, random: Random): void {
+    const event = otherEvent(1, restored.ends().length, random)
     const { partition } = event
     trace(() => `another program writes to the topic at ${partition}-${restored.end(partition)}`)
     if (random.chance(0.3)) restored.skip(partition)
@@ -241,16 +217,18 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
   async function repartition(manifest: Manifest, random: Random): Promise<void> {
     const partitions = pick(OTHER_PARTITIONS, random)
     const options = { partitions, step, signal: new AbortController().signal }
-    const move = (target: Target, faults: Faults | undefined) =>
-      run('move', (topic) => repartitionLog(topic, backup(manifest), options), { target, random, faults })
     let target = createTarget(partitions)
-    await move(target, { crash: CRASHED, foreign: FOREIGN })
+    const move = (faults?: Faults) => {
+      const work: Work = (process) => repartitionLog(connectTarget(network, process, target), backup(manifest), options)
+      return run('move', random, faults, work, target)
+    }
+    await move({ crash: pick(CRASHED, random), foreign: FOREIGN })
     if (!target.wasReleased) {
       network.arrive()
       const hasRecords = target.log.ends().some((end) => end > 0)
-      if (hasRecords && (await move(target, undefined)) === undefined) broken('an interrupted move continues')
+      if (hasRecords && (await move()) === undefined) broken('an interrupted move continues')
       target = createTarget(partitions)
-      const error = await move(target, undefined)
+      const error = await move()
       if (error !== undefined && partitions > 1) broken(`no move to ${partitions} partitions: ${error.message}`)
     }
     if (target.wasReleased && winnersOf(target.log) !== winnersOf(log, manifest))
@@ -267,9 +245,8 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
     for (const [partition, { end }] of manifest.partitions.entries())
       while (other.end(partition as Partition) < end + longer)
         other.append({ ...otherEvent(n++, partitions, random), partition: partition as Partition })
-    const process = newProcess('backup')
-    const work = addToBackup(connectLog(process, other, random), inMemory, manifest, progress).then(() => {})
-    const error = await play(process, work, random, undefined)
+    const work: Work = (process) => addToBackup(connectLog(process, other, random), inMemory, manifest, progress)
+    const error = await run('backup', random, undefined, work)
     if (!(error instanceof PreconditionError)) broken('a backup continues that of another log')
   }
 
@@ -287,7 +264,7 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
     /** Starts a backup, or kills the one that runs. */
     start(random: Random): void {
       if (running?.alive) {
-        kill(running, random)
+        crash(running, random)
         return
       }
       const process = newProcess('backup')
@@ -308,8 +285,7 @@ export function createBackups({ log, network, newProcess, trace, broken }: Proce
       await backUp(process, random)
       process.alive = false
       network.set(0, random)
-      await restore(pick(manifests, random), random)
-      await resume(pick(manifests, random), random)
+      for (const foreign of [FOREIGN, 0]) await restore(pick(manifests, random), foreign, random)
       await repartition(pick(manifests, random), random)
       await refuseAnotherLog(manifests.at(-1) as Manifest, random)
       network.calmDown()

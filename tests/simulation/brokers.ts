@@ -106,15 +106,16 @@ export function createSimulatedAppender(
     heldBackMs: () => 0,
 
     async refreshLeaders() {
-      const [leaders] = await network.call(process, 'read of the leaders', [brokers.leaders]).catch(() => [])
-      known = leaders ?? known
+      known = await network.call(process, 'read of the leaders', brokers.leaders).catch(() => known)
     },
 
     responds: () =>
-      network.call(process, 'request to a leader', [() => true]).then(
-        () => true,
-        () => false,
-      ),
+      network
+        .call(process, 'request to a leader', () => true)
+        .then(
+          () => true,
+          () => false,
+        ),
 
     async send(leader, channel, batches, signal) {
       const all = [...batches].map(([partition, records]) => ({
@@ -131,7 +132,7 @@ export function createSimulatedAppender(
         signal?.addEventListener('abort', () => resolve(lost(new Error('superseded'))), { once: true })
       })
       const answered = network
-        .call(
+        .callAll(
           process,
           what,
           all.map(({ attempt }) => attempt),

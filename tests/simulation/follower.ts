@@ -43,7 +43,7 @@ export function createSimulatedFollower(
         cursor.next = offset
         cursor.epoch++
       },
-      ends: async () => (await network.call(process, 'read of the log ends', [brokers.ends]))[0],
+      ends: () => network.call(process, 'read of the log ends', brokers.ends),
     },
     { partitions, time, log: quietLog },
   )

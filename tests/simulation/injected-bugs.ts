@@ -318,32 +318,29 @@ export const INJECTED_BUGS = bugsOf({
     'Redis applies records that do not follow its checkpoint':
       'if ([-generation.checkpoint.offset !== expected.offset-]{+false as boolean+}) {',
     'an emptied Redis applies records that start later':
-      '[-if (expected.offset !== BEFORE_FIRST) return STALE_AT_START-]',
+      "[-if (expected.offset !== BEFORE_FIRST) return { is: 'stale', checkpoint: BEFORE_LOG }-]",
     'a generation without its plants counts as whole':
-      '[-(order.length === plantCount && plants.has(order[0] as PlantId))-]{+order.length === plantCount+}',
+      'order.length === plantCount [-&& plants.has(order[0] as PlantId) -]?',
     'a generation without its order counts as whole':
-      '[-(order.length === plantCount && plants.has(order[0] as PlantId))-]{+plants.size === plantCount+}',
+      '[-order.length === plantCount && plants.has(order[0] as PlantId)-]{+plants.size === plantCount+} ?',
     'a dropped generation is recreated': [
-      "[-if (call.generation !== '') return GONE\n-]",
+      "[-if (call.generation !== '') return { is: 'gone' }\n-]",
       "generation = {+call.generation === '' ? +}beginLive(keys, call.freshGeneration, partitions){+ : emptyGeneration(partitions)\n    if (call.generation !== '') keys.generations.set(call.generation, generation)+}",
     ],
-  },
-  'tests/simulation/generation-scripts.ts': {
     'the switch does not demand the mark':
       "[-if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark }\n-]",
     'the switch replaces an unexpected live generation':
       "[-if (live !== expectedLive) return { is: 'changed', live }\n-]",
     'the switch accepts a generation behind the live one':
       "[-if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }\n-]",
-    'the switch replaces a newer fold version': "[-if (fold > FOLD_VERSION) refuse('FOLD', String(fold))\n-]",
-    'a rebuild starts beside a newer fold version':
-      'if (generation !== undefined && generation.fold [-> FOLD_VERSION-]{+=== Infinity+})',
+    'the switch replaces a newer fold version': '[-  refuseNewer(generation)\n  refuseNewer(old)\n-]',
+    'a rebuild starts beside a newer fold version': '[-  refuseNewer(live)\n  refuseNewer(begun)\n-]',
     'a rebuild resumes the generation of an older fold version': 'begun?.[-fold === FOLD_VERSION && begun.-]partitions',
     'a live generation is dropped': "[-if (keys.live === name) return { is: 'live' }\n  -]if (keys.filling",
   },
   'tests/simulation/redis.ts': {
     'a projector applies to a generation that is no longer live': [
-      "applyScript(keys, { generation: [-''-]{+(seen[partition] ||= keys.live)+},",
+      "const given = { generation: [-''-]{+(seen[partition] ||= keys.live)+},",
       '  {+const seen: string[] = []\n  +}const keysOf = ',
     ],
     'a look-up reads a generation that is no longer live': [

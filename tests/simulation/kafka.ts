@@ -1,7 +1,11 @@
 import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import { type LogRecord, type NewRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { after, allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
+
+/** Partitions of the logs of plant stores. */
+export const PARTITIONS = 2
+export const ALL = allPartitions(PARTITIONS)
 
 export type Log = ReturnType<typeof createKafkaLog>
 

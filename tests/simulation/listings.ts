@@ -3,12 +3,13 @@ import { decodeCursor, encodeCursor, firstCursor } from '@plant-store/api/src/re
 import type { PlantList } from '@plant-store/api/src/read-plants/list-plants.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, type LogPosition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { type LogPosition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { ConsistencyToken } from '@plant-store/shared/protocol/consistency-token.ts'
 import type { SimulatedApi } from './api.ts'
+import { ALL, PARTITIONS } from './kafka.ts'
 import { firstsOf, winnerOf } from './oracle.ts'
 import type { ProcessContext } from './process-context.ts'
-import type { Random } from './random.ts'
+import { pick, type Random } from './random.ts'
 
 /** A list that a client pages through: the plants listed of each partition, and the cursor of the next page. */
 type Listing = { listed: PlantId[][]; cursor: string; hasEnded: boolean }
@@ -22,22 +23,21 @@ export function createListings(
   { log, trace, broken }: ProcessContext,
   onShown: (api: SimulatedApi, page: Page) => void,
 ) {
-  const partitions = log.ends().length
   /** Lists without a page in flight. */
   let open: Listing[] = []
 
   const start = (): Listing => ({
-    listed: allPartitions(partitions).map(() => []),
-    cursor: encodeCursor(firstCursor(partitions)),
+    listed: ALL.map(() => []),
+    cursor: encodeCursor(firstCursor(PARTITIONS)),
     hasEnded: false,
   })
 
   async function readPage(api: SimulatedApi, listing: Listing, limit: number, token: ConsistencyToken) {
-    const cursor = decodeCursor(listing.cursor, partitions)
+    const cursor = decodeCursor(listing.cursor, PARTITIONS)
     if (cursor === undefined) return broken('a cursor of a page is refused')
     const { name } = api.process
     trace(() => `${name} gets a list of ${limit} plants after ${cursor.listed.join()}${describeToken(token)}`)
-    const known = allPartitions(partitions).flatMap((partition) =>
+    const known = ALL.flatMap((partition) =>
       firstsOf(log, partition).filter((claim) => mustKnow(api, { ...claim, partition }, token)),
     )
     api.waiting++
@@ -59,7 +59,7 @@ export function createListings(
     if (claims.length === 0 && next !== undefined) broken('an empty page that is not the last one')
     const tokenOf = new Map<number, number>()
     for (const claim of claims) {
-      const partition = partitionOf(Buffer.from(claim.id.toString()), partitions)
+      const partition = partitionOf(Buffer.from(claim.id.toString()), PARTITIONS)
       takeClaim(claim, listing.listed[partition] as PlantId[])
       tokenOf.set(partition, claim.offset)
     }
@@ -82,7 +82,7 @@ export function createListings(
     page(api: SimulatedApi, random: Random, token: ConsistencyToken): void {
       const listing = (random.chance(0.8) ? random.pick(open) : undefined) ?? start()
       open = open.filter((other) => other !== listing)
-      void readPage(api, listing, random.pick(LIMITS) as number, token).then(() => {
+      void readPage(api, listing, pick(LIMITS, random), token).then(() => {
         if (!listing.hasEnded) open.push(listing)
       })
     },
@@ -92,7 +92,7 @@ export function createListings(
       const listing = start()
       for (let pages = 0; !listing.hasEnded && pages < ALL_PAGES; pages++)
         await readPage(api, listing, limit, new Map())
-      const fold = allPartitions(partitions).map((partition) => firstsOf(log, partition).map(({ id }) => id))
+      const fold = ALL.map((partition) => firstsOf(log, partition).map(({ id }) => id))
       if (!listing.hasEnded || listing.listed.join(';') !== fold.join(';'))
         broken(`${api.process.name} does not list the fold of the log: ${listing.listed.join(';')}`)
     },

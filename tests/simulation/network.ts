@@ -14,9 +14,6 @@ type Call = {
 
 export type Network = ReturnType<typeof createNetwork>
 
-type Parts = readonly (() => unknown)[]
-type ResultsOf<P extends Parts> = { -readonly [N in keyof P]: ReturnType<P[N]> }
-
 /**
  * Carries requests to Kafka and Redis, and their responses, in any order, late, twice or not at all. `calm` is the
  * share of requests without a fault, from 0 to 1.
@@ -41,6 +38,33 @@ export function createNetwork(trace: (what: () => string) => void) {
     if (call.waiting) call.respond()
   }
 
+  /** Resolves with the results of the parts; rejects when a part threw or the response was lost. */
+  function callAll<T>(process: SimulatedProcess, what: string, parts: readonly (() => T)[]): Promise<T[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<T[]>()
+    const results: T[] = []
+    let failure: Error | undefined
+    const settle = (end: () => void) => {
+      call.waiting = false
+      if (process.alive) end()
+    }
+    const execute = (index: number) => {
+      try {
+        results[index] = (parts[index] as () => T)()
+      } catch (error) {
+        failure = error as Error
+      }
+    }
+    const call: Call = {
+      ...{ process, what, waiting: true, done: [] },
+      pending: parts.map((_, index) => () => execute(index)),
+      respond: () => settle(() => (failure === undefined ? resolve(results) : reject(failure))),
+      fail: (error) => settle(() => reject(error)),
+    }
+    if (random.chance(calm)) finish(call)
+    else calls.push(call)
+    return promise
+  }
+
   return {
     /** Sets the share of requests without a fault from now on, and the random source that decides which. */
     set(newCalm: number, choices: Random): void {
@@ -48,33 +72,10 @@ export function createNetwork(trace: (what: () => string) => void) {
       random = choices
     },
 
-    /** Resolves with the results of the parts; rejects when a part threw or the response was lost. */
-    call<const P extends Parts>(process: SimulatedProcess, what: string, parts: P): Promise<ResultsOf<P>> {
-      const { promise, resolve, reject } = Promise.withResolvers<ResultsOf<P>>()
-      const results: unknown[] = []
-      let failure: Error | undefined
-      const settle = (end: () => void) => {
-        call.waiting = false
-        if (process.alive) end()
-      }
-      const call: Call = {
-        process,
-        what,
-        waiting: true,
-        pending: parts.map((part, index) => () => {
-          try {
-            results[index] = part()
-          } catch (error) {
-            failure = error as Error
-          }
-        }),
-        done: [],
-        respond: () => settle(() => (failure === undefined ? resolve(results as ResultsOf<P>) : reject(failure))),
-        fail: (error) => settle(() => reject(error)),
-      }
-      if (random.chance(calm)) finish(call)
-      else calls.push(call)
-      return promise
+    callAll,
+
+    async call<T>(process: SimulatedProcess, what: string, part: () => T): Promise<T> {
+      return (await callAll(process, what, [part]))[0] as T
     },
 
     /** Executes the next part of one call, or sends its response. */
@@ -96,12 +97,9 @@ export function createNetwork(trace: (what: () => string) => void) {
     lose(choices: Random): void {
       const call = choices.pick(calls.filter(({ waiting }) => waiting))
       if (call === undefined) return
-      const staysPending = choices.chance(0.5)
-      trace(
-        () =>
-          `${call.process.name}'s ${call.what} is LOST, ${call.pending.length === 0 ? 'executed' : staysPending ? 'to be executed later' : 'not executed'}`,
-      )
-      if (!staysPending) call.pending = []
+      const left = call.pending.length
+      if (!choices.chance(0.5)) call.pending = []
+      trace(() => `${call.process.name}'s ${call.what} is LOST: of ${left} parts, ${call.pending.length} remain`)
       call.fail(new Error('the connection was lost'))
       tidy()
     },

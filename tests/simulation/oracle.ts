@@ -26,8 +26,8 @@ function firstsIn(records: readonly LogRecord[]): Map<PlantId, Claim> {
  * The difference between a server and the fold of the log up to the server's own checkpoints; undefined if equal. A
  * generation that has lost a key is no fold.
  */
-export function differenceFromFold(log: Log, { partitions }: RedisServer): string | undefined {
-  for (const [index, { live, generations }] of partitions.entries()) {
+export function differenceFromFold(log: Log, server: RedisServer): string | undefined {
+  for (const [index, { live, generations }] of server.entries()) {
     const generation = generations.get(live)
     if (generation === undefined || hasLostKey(generation)) continue
     const difference = compare(generation, log, index as Partition)

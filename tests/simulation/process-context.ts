@@ -2,6 +2,7 @@ import type { Brokers } from './brokers.ts'
 import type { Clock, SimulatedProcess } from './clock.ts'
 import type { Log } from './kafka.ts'
 import type { Network } from './network.ts'
+import type { Random } from './random.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
 import type { Table } from './table.ts'
 
@@ -17,6 +18,7 @@ export type ProcessContext = {
   rules: RebuildRules
   freshGeneration(): string
   newProcess(name: string): SimulatedProcess
+  crash(process: SimulatedProcess, random: Random): void
   trace(what: () => string): void
   broken(guarantee: string): void
   /** True if a wrong log or read model is part of the schedule. */

@@ -3,8 +3,7 @@ import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Redis } from 'ioredis'
 import { pointerOf } from '../support/stored-partition.ts'
-import { textsOf } from './generation-scripts.ts'
-import type { PartitionKeys } from './redis-scripts.ts'
+import { type PartitionKeys, textsOf } from './redis-scripts.ts'
 
 /** Direct access to the keys of one partition in a real Redis, to damage and read them. */
 export function openRealPartition(redis: Redis, topic: string, partition: Partition) {

@@ -1,17 +1,17 @@
 import type { PartitionResult } from '@plant-store/plantctl/src/rebuild/finish.ts'
 import { rebuildPartitions } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
-import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
-import { BEFORE_LOG, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import { BEFORE_FIRST } from '@plant-store/shared/plant/position.ts'
+import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { outcomeOf, type SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
-import { beginScript } from './generation-scripts.ts'
-import { connectGenerations } from './generations.ts'
+import { ALL, PARTITIONS } from './kafka.ts'
 import type { ProcessContext } from './process-context.ts'
-import type { Random } from './random.ts'
+import { pick, type Random } from './random.ts'
 import { eventIdOf } from './records.ts'
-import { applyScript, type Generation, type PartitionKeys, type RedisServer, wholeGeneration } from './redis-scripts.ts'
+import { connectReadModel } from './redis.ts'
+import { emptyGeneration, type Generation, keysOf, type RedisServer, wholeGeneration } from './redis-scripts.ts'
 
 const MAX_RECORDS_PER_APPLY = 2
 /** Small, so that a failover can come between two spans, or two readings. */
@@ -36,13 +36,12 @@ function startRebuild(
   const { clock, log, brokers, network, freshGeneration } = context
   const time = clock.timeOf(process)
   const stopping = new AbortController()
-  const generations = connectGenerations(process, context)
-  const partitions = log.ends().length
+  const { generations } = connectReadModel(process, context)
   const stop = () => stopping.abort(new Error('stopped'))
   const rebuild: SimulatedRebuild = { process, follower: undefined, ended: () => undefined, stop }
 
   const running = rebuildPartitions({
-    partitions: allPartitions(partitions),
+    partitions: ALL,
     fromEmpty,
     signal: stopping.signal,
     onProgress() {},
@@ -58,7 +57,7 @@ function startRebuild(
       rebuild.follower = followed
       return { ...followed, start: () => followed.assign([...only]) }
     },
-    readEnds: async () => (await network.call(process, 'read of the log ends', [brokers.allEnds]))[0],
+    readEnds: () => network.call(process, 'read of the log ends', brokers.allEnds),
     readerOfLog: () => async (ranges, onRecords) => {
       for (const [partition, { end }] of ranges) {
         const records = log.records(partition).filter(({ offset }) => offset < end)
@@ -72,11 +71,11 @@ function startRebuild(
 const AT_ONCE_MAX = 2
 const OLDER_FOLD = 0
 /** With the smaller limit each partition is a separate group and verified in slices. */
-const RECORDS_AT_ONCE = [1_000, 4]
+export const RECORDS_AT_ONCE = [1_000, 4]
 
 /** The rebuilds of a world, and the faults of the generations they work on. */
 export function createRebuilds(context: ProcessContext) {
-  const { log, rules, freshGeneration, newProcess, trace, broken, mayHalt } = context
+  const { log, rules, freshGeneration, newProcess, crash, trace, broken, mayHalt } = context
   let rebuilds: SimulatedRebuild[] = []
   let wasDamaged = false
 
@@ -120,11 +119,7 @@ export function createRebuilds(context: ProcessContext) {
     launch,
 
     start(random: Random): void {
-      if (running().length < AT_ONCE_MAX) launch(random.pick(RECORDS_AT_ONCE) as number, random.chance(0.7))
-    },
-
-    deliver(random: Random): void {
-      random.pick(running())?.follower?.deliver(random.below(log.ends().length) as Partition, random)
+      if (running().length < AT_ONCE_MAX) launch(pick(RECORDS_AT_ONCE, random), random.chance(0.7))
     },
 
     stop(random: Random): void {
@@ -134,9 +129,14 @@ export function createRebuilds(context: ProcessContext) {
       rebuild.stop()
     },
 
+    crash(random: Random): void {
+      const rebuild = random.pick(running())
+      if (rebuild !== undefined) crash(rebuild.process, random)
+    },
+
     /** Damages a generation that is neither live nor being verified. */
     damage(server: RedisServer, random: Random): void {
-      const generations = server.partitions.flatMap(({ live, generations }) =>
+      const generations = server.flatMap(({ live, generations }) =>
         [...generations].filter(
           ([name, { plants, mark }]) => name !== live && plants.size > 0 && !rules.isAwaited(mark),
         ),
@@ -151,20 +151,16 @@ export function createRebuilds(context: ProcessContext) {
     /** Leaves the generation of a killed rebuild of an older release, which has another fold version. */
     leaveOlder(server: RedisServer, random: Random): void {
       if (running().length > 0) return
-      const partition = random.pick(allPartitions(server.partitions.length)) as Partition
-      const keys = server.partitions[partition] as PartitionKeys
+      const partition = pick(ALL, random)
+      const keys = keysOf(server, partition)
       const [first] = log.records(partition)
       const generation = freshGeneration()
       // It refuses to work while there is a generation of a newer release.
       if ([keys.live, keys.filling].some((name) => wholeGeneration(keys, name) !== undefined)) return
-      const { length: partitions } = server.partitions
-      beginScript(keys, generation, partitions)
-      if (first !== undefined) {
-        const records: LogRecord[] = [{ offset: first.offset, parked: 1 }]
-        const call = { generation, freshGeneration: '', expected: BEFORE_LOG, records, partitions }
-        applyScript(keys, { ...call, next: checkpointAt(first.offset, records) })
-      }
-      Object.assign(keys.generations.get(generation) as Generation, { fold: OLDER_FOLD })
+      const checkpoint = checkpointAt(first?.offset ?? BEFORE_FIRST, [])
+      const parked = { parked: new Map([[checkpoint.offset, 1]]), parkedCount: 1 }
+      keys.generations.set(generation, { ...emptyGeneration(PARTITIONS), ...parked, checkpoint, fold: OLDER_FOLD })
+      keys.filling = generation
       rules.noteNames(keys)
       trace(() => `an older release leaves generation ${generation}`)
     },

@@ -7,15 +7,20 @@ import { expect, it } from 'vitest'
 import { type LogBatch, logs } from '../support/generated-logs.ts'
 import { MAX_INT64, MIN_INT64 } from '../support/generated-plants.ts'
 import { openReadModel } from '../support/opened-read-model.ts'
-import { beginScript, dropScript, markScript, spanScript, stateScript, switchScript } from './generation-scripts.ts'
 import { asStored, openRealPartition } from './real-partition.ts'
 import {
   applyScript,
+  beginScript,
   checkpointScript,
   copyKeys,
+  dropScript,
   emptyKeys,
   listScript,
   lookUpScript,
+  markScript,
+  spanScript,
+  stateScript,
+  switchScript,
   wholeGeneration,
 } from './redis-scripts.ts'
 

@@ -5,9 +5,11 @@ import { allPartitions, type Offset } from '@plant-store/shared/plant/position.t
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { WATCH_LOG_EVERY_MS } from '@plant-store/shared/stores/preconditions.ts'
 import type { SimulatedProcess } from './clock.ts'
+import { ALL, PARTITIONS } from './kafka.ts'
 import type { Random } from './random.ts'
+import type { RedisServer } from './redis-scripts.ts'
 import { runUntil } from './settle.ts'
-import { PARTITIONS, type World } from './world.ts'
+import type { World } from './world.ts'
 
 /** States that no service may serve: a service that finds one must halt. */
 export const REFUSALS: ((world: World, random: Random) => Promise<void>)[] = [
@@ -17,25 +19,26 @@ export const REFUSALS: ((world: World, random: Random) => Promise<void>)[] = [
   refuseMorePartitions,
 ]
 
+const areHalted = (world: World, processes: readonly (SimulatedProcess | undefined)[]) =>
+  processes.every((process) => process !== undefined && world.halted.has(process))
+
 /** A Redis that was folded from another log: services halt before they respond to or change anything. */
 async function refuseAnotherLog(world: World, random: Random): Promise<void> {
   const server = world.connectToAnotherLog(random)
-  const before = JSON.stringify(server, withBigints)
-  const [api, projector] = [newPlace(world.apis), newPlace(world.projectors)]
+  const before = textOf(server)
+  const [api, projector] = [world.apis.length, world.projectors.length]
   void world.startApi(api, random)
-  world.startProjector(projector, allPartitions(PARTITIONS))
+  world.startProjector(projector, ALL)
   const strangers = [world.apis[api]?.process, world.projectors[projector]?.process]
-  const haveHalted = () => strangers.every((process) => process !== undefined && world.halted.has(process))
-  if (!(await runUntil(world, random, haveHalted, false))) {
-    world.broken('a service continues with the Redis of another log')
-  }
+  const haveHalted = () => areHalted(world, strangers)
+  await runUntil(world, random, haveHalted, 'a service continues with the Redis of another log', false)
   if (world.apis[api]?.api?.isListening) world.broken('an api listens on the Redis of another log')
-  if (JSON.stringify(server, withBigints) !== before) world.broken('the Redis of another log was changed')
+  if (textOf(server) !== before) world.broken('the Redis of another log was changed')
 }
 
 /** A log that has lost its last records. */
 async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
-  const partition = allPartitions(PARTITIONS).find((p) => world.log.end(p) > 1)
+  const partition = ALL.find((p) => world.log.end(p) > 1)
   if (partition === undefined) return
   world.expectHalts()
   world.log.truncate(partition, 1 as Offset)
@@ -43,9 +46,8 @@ async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
   const followers = [
     ...world.started().filter(({ isStopping }) => !isStopping),
     ...world.projecting().filter(({ follower }) => follower.assigned()?.has(partition)),
-  ]
-  const haveHalted = () => followers.every(({ process }) => world.halted.has(process))
-  if (!(await runUntil(world, random, haveHalted))) world.broken('a service follows a truncated log')
+  ].map(({ process }) => process)
+  await runUntil(world, random, () => areHalted(world, followers), 'a service follows a truncated log')
 }
 
 /**
@@ -54,9 +56,11 @@ async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
  */
 function watchLog({ clock, log, onHalt }: World, process: SimulatedProcess, { passed }: ClaimIndex): void {
   clock.timeOf(process).after(WATCH_LOG_EVERY_MS, () => {
-    const checkpoints = allPartitions(PARTITIONS).map((partition) => [partition, passed(partition)] as const)
     try {
-      assertWithinBounds(checkpoints, log.ends())
+      assertWithinBounds(
+        ALL.map((partition) => [partition, passed(partition)] as const),
+        log.ends(),
+      )
     } catch (error) {
       onHalt(process, error as Error)
     }
@@ -66,33 +70,32 @@ function watchLog({ clock, log, onHalt }: World, process: SimulatedProcess, { pa
 /** A read model with a newer fold version. */
 async function assertFoldVersion(world: World, random: Random): Promise<void> {
   world.expectHalts()
-  for (const { generations } of world.master().partitions) {
-    for (const generation of generations.values()) generation.fold++
-  }
-  const [api] = world.listening()
+  for (const { generations } of world.master()) for (const generation of generations.values()) generation.fold++
+  const apis = world.listening()
   // Enough plants for both partitions, so that both appliers halt.
   const plants = Array.from({ length: 6 }, (_, n) => BigInt(2_000 + n) as PlantId)
-  if (api === undefined || !plants.some(world.isFolded)) return
-  for (const plant of plants) void world.clients.createNew(api, random, plant)
-  const apis = world.listening()
+  if (apis[0] === undefined || !plants.some(world.isFolded)) return
+  for (const plant of plants) void world.clients.createNew(apis[0], random, plant)
+  const projecting = world.projecting()
   const haveHalted = () =>
-    world.projecting().some(({ process }) => world.halted.has(process)) &&
-    apis.every(({ process }) => world.halted.has(process))
-  if (!(await runUntil(world, random, haveHalted))) world.broken('a service continues with a newer fold version')
-  const place = newPlace(world.projectors)
-  world.startProjector(place, allPartitions(PARTITIONS))
-  const { process } = world.projectors[place] as { process: SimulatedProcess }
-  if (!(await runUntil(world, random, () => world.halted.has(process)))) {
-    world.broken('a projector starts on a newer fold version')
-  }
+    projecting.some(({ process }) => world.halted.has(process)) &&
+    areHalted(
+      world,
+      apis.map(({ process }) => process),
+    )
+  await runUntil(world, random, haveHalted, 'a service continues with a newer fold version')
+  const place = world.projectors.length
+  world.startProjector(place, ALL)
+  const hasHalted = () => areHalted(world, [world.projectors[place]?.process])
+  await runUntil(world, random, hasHalted, 'a projector starts on a newer fold version')
 }
 
 async function refuseMorePartitions(world: World, random: Random): Promise<void> {
   world.expectHalts()
   const [projector] = world.projecting()
   projector?.follower.rebalance(allPartitions(PARTITIONS + 1), random)
-  const hasHalted = () => projector === undefined || world.halted.has(projector.process)
-  if (!(await runUntil(world, random, hasHalted))) world.broken('a projector follows a topic that grew')
+  const hasHalted = () => projector === undefined || areHalted(world, [projector.process])
+  await runUntil(world, random, hasHalted, 'a projector follows a topic that grew')
 }
 
 /** A rebuild refuses a newer fold version, both at its start and when it appears during the rebuild. */
@@ -100,26 +103,26 @@ export async function refuseRebuildOfNewerFold(world: World, random: Random): Pr
   world.expectHalts()
   const rebuild = world.rebuilds.launch(1_000, false)
   let rounds = random.below(6)
-  await runUntil(world, random, () => rounds-- === 0)
+  await runUntil(world, random, () => rounds-- === 0, 'the rounds do not end')
   const ended = rebuild.ended()
-  for (const { live, generations } of world.master().partitions) {
+  for (const { live, generations } of world.master()) {
     const generation = generations.get(live)
     if (generation !== undefined) generation.fold++
   }
-  const folded = JSON.stringify(world.master(), withBigints)
+  const folded = textOf(world.master())
   const again = world.rebuilds.launch(1_000, false)
   const haveEnded = () => rebuild.ended() !== undefined && again.ended() !== undefined
-  if (!(await runUntil(world, random, haveEnded))) world.broken('a rebuild continues beside a newer fold version')
+  await runUntil(world, random, haveEnded, 'a rebuild continues beside a newer fold version')
   for (const each of ended === undefined ? [rebuild, again] : [again]) {
     const outcome = each.ended()
     if (outcome?.status === 'rejected' && outcome.reason instanceof PreconditionError) continue
     world.broken(`a rebuild does not refuse a newer fold version: ${JSON.stringify(outcome)}`)
   }
-  if (ended !== undefined && JSON.stringify(world.master(), withBigints) !== folded)
+  if (ended !== undefined && textOf(world.master()) !== folded)
     world.broken('a generation of a newer fold version was changed')
 }
 
-const newPlace = (places: readonly unknown[]) => places.length
-
-const withBigints = (_key: string, value: unknown) =>
-  value instanceof Map ? [...value.entries()] : typeof value === 'bigint' ? String(value) : value
+const textOf = (server: RedisServer) =>
+  JSON.stringify(server, (_key, value: unknown) =>
+    value instanceof Map ? [...value.entries()] : typeof value === 'bigint' ? String(value) : value,
+  )

@@ -16,7 +16,9 @@ const BATCH_BYTES = 700
 export function createTarget(partitions: number) {
   return {
     ...{ log: createKafkaLog(partitions), exists: false, isLatched: false, wasReleased: false },
-    /** True when a run has compared all of it, and sent the release, which may arrive after the run was killed. */
+    /** Other programs write only while a run writes: what they write after the comparison no restore can notice. */
+    isWritten: false,
+    /** True when a run has sent the release, which may arrive after the run was killed. */
     isCompared: false,
     groups: new Map<string, GroupOffsets>(),
     /** The writer of each partition that may have transactions. */
@@ -34,35 +36,32 @@ export async function send<T>(network: Network, process: SimulatedProcess, what:
   }
   while (true) {
     try {
-      return (await network.call(process, what, [once]))[0]
+      return await network.call(process, what, once)
     } catch (error) {
       if (error instanceof PreconditionError) throw error
     }
   }
 }
 
-/**
- * Connects a run of a restore with a topic; `onRelease` is called when the latch is lifted. Other programs write only
- * while `isWriting`: what they write after the comparison no restore can notice.
- */
+/** Connects a run of a restore with a topic; `onRelease` is called when the latch is lifted. */
 export function connectTarget(
   network: Network,
   process: SimulatedProcess,
   target: Target,
-  onRelease: () => void,
-): RestoredTopic & { isWriting(): boolean } {
-  let isWriting = true
+  onRelease = () => {},
+): RestoredTopic {
   const request = <T>(what: string, part: () => T) => send(network, process, what, part)
   const assertAt = (partition: Partition, base: Offset, at: Offset) => {
     if (base !== at) throw new PreconditionError(`partition ${partition}: another writer`)
   }
   return {
-    ...{ name: 'the topic', batchBytes: BATCH_BYTES, isWriting: () => isWriting && !target.isCompared },
+    ...{ name: 'the topic', batchBytes: BATCH_BYTES },
     open: () =>
       request('creation of the topic', () => {
         if (target.exists && !target.isLatched) throw new PreconditionError('the topic exists')
         target.exists = true
         target.isLatched = true
+        target.isWritten = true
         return { topicId: undefined, ends: target.log.ends() }
       }),
     openWriter: async () => ({
@@ -91,7 +90,7 @@ export function connectTarget(
         if (end - from > 1) assertAt(partition, base, from)
       },
       async close() {
-        isWriting = false
+        target.isWritten = false
       },
     }),
     reader: () => async (ranges, onRecords) => {

@@ -1,12 +1,13 @@
-import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { SimulatedApi } from './api.ts'
+import type { SimulatedFollower } from './follower.ts'
+import { ALL } from './kafka.ts'
 import { createRandom, pick, pickByWeight, type Random } from './random.ts'
-import type { World, WorldOptions } from './world.ts'
+import { IDS, LARGE_WINDOW, type World, type WorldOptions } from './world.ts'
 
 /** A schedule of events. Each step follows from a separate number, so that steps can be removed. */
 export type Schedule = WorldOptions & {
   calm: number
-  /** Without those of rebuilds and backups when there are none. */
   weights: readonly number[]
   rebuilds: boolean
   /** True if the log is backed up. */
@@ -16,9 +17,13 @@ export type Schedule = WorldOptions & {
 
 /** Number of apis and projectors. */
 export const APIS = 3
-export const PROJECTORS = 2
+const PROJECTORS = 2
+const MIN_STEPS = 60
+const MAX_STEPS = 260
 
 type Step = (world: World, random: Random) => void
+/** Kinds of steps with their relative frequency. A step that does not apply at the moment does nothing. */
+type Steps = readonly [weight: number, step: Step][]
 
 /** A step of an api that listens. */
 const atApi =
@@ -28,16 +33,23 @@ const atApi =
     if (api !== undefined) step(world, api, random)
   }
 
-/** The kinds of steps with their relative frequency. A step that does not apply at the moment does nothing. */
-const STEPS: [weight: number, step: Step][] = [
+/** A delivery to one of some followers. */
+const deliverTo =
+  (followersOf: (world: World) => (SimulatedFollower | undefined)[]): Step =>
+  (world, random) =>
+    random.pick(followersOf(world))?.deliver(random.below(ALL.length) as Partition, random)
+
+const STEPS: Steps = [
   [14, atApi((world, api, random) => world.clients.create(api, random))],
   [26, (world, random) => world.network.proceed(random)],
-  [16, deliverToTail],
-  [14, deliverToProjector],
+  [16, deliverTo((world) => world.started().map(({ tail }) => tail))],
+  [14, deliverTo((world) => world.projecting().map(({ follower }) => follower))],
   [12, (world) => world.clock.advance(world.clock.untilNext() ?? 0)],
   [8, atApi((world, api, random) => world.clients.read(api, random))],
-  // Not in every schedule:
-  [2, (world, random) => world.clock.advance(random.pick([1, 100, 1_000, 5_000, 30_000]) as number)],
+]
+/** Not in every schedule. */
+const SWARM_STEPS: Steps = [
+  [2, (world, random) => world.clock.advance(pick([1, 100, 1_000, 5_000, 30_000], random))],
   [3, (world, random) => world.network.lose(random)],
   [1, (world, random) => world.network.repeat(random)],
   [2, restartApi],
@@ -49,58 +61,67 @@ const STEPS: [weight: number, step: Step][] = [
   [0.6, (world) => world.empty()],
   [1, (world, random) => world.appendForeign(random)],
   [0.5, (world, random) => world.skip(random)],
-  [0.3, atApi((world, api, random) => void world.stopApi(api, random.pick([0, 2_500]) as number))],
+  [0.3, atApi((world, api, random) => void world.stopApi(api, pick([0, 2_500], random)))],
   [0.7, (world, random) => world.elect(random)],
 ]
-/** Further steps of schedules with rebuilds. */
-const REBUILD_STEPS: typeof STEPS = [
+const REBUILD_STEPS: Steps = [
   [2, (world, random) => world.rebuilds.start(random)],
-  [16, (world, random) => world.rebuilds.deliver(random)],
-  // Not in every one of these schedules:
+  [16, deliverTo((world) => world.rebuilds.running().map(({ follower }) => follower))],
+]
+/** Not in every schedule with rebuilds. */
+const SWARM_REBUILD_STEPS: Steps = [
   [0.4, (world, random) => world.rebuilds.stop(random)],
-  [
-    0.6,
-    (world, random) => {
-      const rebuild = random.pick(world.rebuilds.running())
-      if (rebuild !== undefined) world.crash(rebuild.process, random)
-    },
-  ],
+  [0.6, (world, random) => world.rebuilds.crash(random)],
   [1.5, (world, random) => world.damage(random)],
   [0.3, (world, random) => world.rebuilds.leaveOlder(world.master(), random)],
 ]
-/** Further steps of schedules with backups. */
-const BACKUP_STEPS: typeof STEPS = [
+const BACKUP_STEPS: Steps = [
   [2, (world, random) => world.backups.start(random)],
   [4, (world, random) => world.backups.commit(random)],
 ]
-/** Draws the frequencies of one schedule. Steps that are not essential may never happen (swarm testing). */
-const drawWeights = (steps: typeof STEPS, essential: number, factors: readonly number[], random: Random) =>
-  steps.map(([weight], n) => weight * pick(n < essential ? factors : [0, 0.5, 1, 5], random))
+const ALL_STEPS = [STEPS, SWARM_STEPS, REBUILD_STEPS, SWARM_REBUILD_STEPS, BACKUP_STEPS].flat()
+const SWARM_FACTORS = [0, 0.5, 1, 5]
 
-export const weightsOf = (random: Random) => drawWeights(STEPS, 6, [0.05, 0.5, 1, 2], random)
-export const rebuildWeightsOf = (random: Random) => drawWeights(REBUILD_STEPS, 2, [0.5, 1, 2], random)
+/** Draws frequencies for one schedule; swarm testing: some steps never happen. */
+const drawWeights = (steps: Steps, factors: readonly number[], random: Random) =>
+  steps.map(([weight]) => weight * pick(factors, random))
 
-/** The frequencies of the steps of backups, which follow those of rebuilds. */
-export function addBackupWeights(weights: number[]): void {
-  while (weights.length < STEPS.length + REBUILD_STEPS.length) weights.push(0)
-  weights.push(...BACKUP_STEPS.map(([weight]) => weight))
+export function scheduleOf(seed: number): Schedule {
+  const random = createRandom(seed)
+  const calm = pick([0, 0.5, 0.8, 0.95], random)
+  const count = MIN_STEPS + random.below(MAX_STEPS - MIN_STEPS)
+  const weights = [...drawWeights(STEPS, [0.05, 0.5, 1, 2], random), ...drawWeights(SWARM_STEPS, SWARM_FACTORS, random)]
+  const workload = {
+    ids: IDS.slice(0, pick([1, 2, IDS.length], random)),
+    keyed: pick([0.2, 0.6, 0.9], random),
+    repeated: pick([0.1, 0.5], random),
+  }
+  const windows = pick([[190], [380], [100, 380, 40_000], [LARGE_WINDOW]], random)
+  const steps = Array.from({ length: count }, () => random.below(2 ** 32))
+  const ending = random.below(2 ** 32)
+  const lists = pick([0, 0.3, 0.9], random)
+  // Each is drawn from a separate seed, so that it does not change the rest.
+  const rebuildRandom = createRandom(seed + 57)
+  const drawn = {
+    rebuilds: rebuildRandom.chance(0.5),
+    refusesAppends: createRandom(seed + 294).chance(0.125),
+    hasTable: createRandom(seed + 811).chance(0.25),
+    backups: createRandom(seed + 1_307).chance(0.125),
+    hasLag: createRandom(seed + 2_003).chance(0.25),
+  }
+  weights.push(
+    ...drawWeights(REBUILD_STEPS, drawn.rebuilds ? [0.5, 1, 2] : [0], rebuildRandom),
+    ...drawWeights(SWARM_REBUILD_STEPS, drawn.rebuilds ? SWARM_FACTORS : [0], rebuildRandom),
+    ...drawWeights(BACKUP_STEPS, drawn.backups ? [1] : [0], random),
+  )
+  return { calm, workload: { ...workload, lists }, windows, weights, ...drawn, steps, ending }
 }
-
-const ALL_STEPS = [...STEPS, ...REBUILD_STEPS, ...BACKUP_STEPS]
 
 /** Runs the step that follows from this number. */
 export function runStep(world: World, number: number, { calm, weights }: Schedule): void {
   const random = createRandom(number)
   world.network.set(calm, random)
   pickByWeight(ALL_STEPS, weights, random)?.[1](world, random)
-}
-
-function deliverToTail(world: World, random: Random): void {
-  random.pick(world.started())?.tail.deliver(random.below(world.log.ends().length) as Partition, random)
-}
-
-function deliverToProjector(world: World, random: Random): void {
-  random.pick(world.projecting())?.follower.deliver(random.below(world.log.ends().length) as Partition, random)
 }
 
 function restartApi(world: World, random: Random): void {
@@ -120,28 +141,22 @@ function restartProjector(world: World, random: Random): void {
     }
     world.crash(running.process, random)
   }
-  const all = allPartitions(world.log.ends().length)
-  world.startProjector(
-    place,
-    all.filter(() => random.chance(0.8)),
-  )
+  const assigned = ALL.filter(() => random.chance(0.8))
+  world.startProjector(place, assigned)
 }
 
 function rebalance(world: World, random: Random): void {
-  const all = allPartitions(world.log.ends().length)
   const api = random.pick(world.started())
   const projector = random.pick(world.projecting())
   if (random.chance(0.5)) {
     if (random.chance(0.2)) api?.tail.revoke()
-    else api?.tail.rebalance(all, random)
+    else api?.tail.rebalance(ALL, random)
   } else if (random.chance(0.2)) {
     // A crashed consumer has no partitions until it has joined again.
     projector?.follower.revoke()
     if (projector?.projector.problems().length === 0) world.broken('a projector without partitions reports ready')
   } else {
-    projector?.follower.rebalance(
-      all.filter(() => random.chance(0.7)),
-      random,
-    )
+    const assigned = ALL.filter(() => random.chance(0.7))
+    projector?.follower.rebalance(assigned, random)
   }
 }

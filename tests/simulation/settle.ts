@@ -1,21 +1,22 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { SimulatedApi } from './api.ts'
 import { flushPromises, outcomeOf } from './clock.ts'
+import { ALL } from './kafka.ts'
 import { winnerOf } from './oracle.ts'
-import type { Random } from './random.ts'
-import type { SimulatedRebuild } from './rebuilds.ts'
+import { pick, type Random } from './random.ts'
+import { RECORDS_AT_ONCE, type SimulatedRebuild } from './rebuilds.ts'
 import { APIS } from './schedule.ts'
-import { IDS, PARTITIONS, type World } from './world.ts'
+import { IDS, reachedBy, type World } from './world.ts'
 
 /** Everything must settle within this number of rounds after the last fault. */
 const SETTLING_ROUNDS = 400
 const ROUND_MS = 100
 
 /** Delivers some records to every follower of the log and advances time a little. */
-export async function runRound(world: World, random: Random, isCalm = true): Promise<void> {
-  for (const partition of allPartitions(PARTITIONS)) {
+async function runRound(world: World, random: Random, isCalm = true): Promise<void> {
+  for (const partition of ALL) {
     for (const { tail } of world.started()) tail.deliver(partition, random, isCalm)
     for (const { follower } of world.projecting()) follower.deliver(partition, random, isCalm)
     for (const { follower } of world.rebuilds.running()) follower?.deliver(partition, random, isCalm)
@@ -25,28 +26,37 @@ export async function runRound(world: World, random: Random, isCalm = true): Pro
   await flushPromises()
 }
 
-/** Runs rounds until the condition holds; false if it does not within the limit. */
+/** Runs rounds until the condition holds. When it does not within the limit, the guarantee is broken. */
 export async function runUntil(
   world: World,
   random: Random,
-  condition: (world: World) => boolean,
+  condition: () => boolean,
+  guarantee: string | (() => string),
   isCalm = true,
-): Promise<boolean> {
+): Promise<void> {
   for (let n = 0; n < SETTLING_ROUNDS; n++) {
-    if (world.firstBroken() !== undefined || condition(world)) return true
+    if (world.firstBroken() !== undefined || condition()) return
     await runRound(world, random, isCalm)
   }
-  return false
+  world.broken(typeof guarantee === 'string' ? guarantee : guarantee())
 }
 
-/** Runs rounds until all of these requests have their responses; undefined if they do not get them. */
-async function responsesTo<T>(world: World, random: Random, requests: Promise<T>[]): Promise<T[] | undefined> {
-  const responses = outcomeOf(Promise.all(requests))
+/** Runs rounds until a request has its response. */
+async function responseTo<T>(world: World, random: Random, request: Promise<T>, what: string): Promise<T | undefined> {
+  const response = outcomeOf(request)
   await flushPromises()
-  await runUntil(world, random, () => responses() !== undefined)
-  const ended = responses()
+  await runUntil(world, random, () => response() !== undefined, `${what} gets no response`)
+  const ended = response()
   return ended?.status === 'fulfilled' ? ended.value : undefined
 }
+
+const comeToRest = (world: World, random: Random, when: string) =>
+  runUntil(
+    world,
+    random,
+    () => unrest(world).length === 0,
+    () => `nothing settles ${when}: ${unrest(world).join('; ')}`,
+  )
 
 /** After the last fault: everything must recover, work, and come to rest with every guarantee kept. */
 export async function settle(world: World, random: Random): Promise<void> {
@@ -58,33 +68,30 @@ export async function settle(world: World, random: Random): Promise<void> {
   for (let place = 0; place < APIS; place++) {
     const running = world.apis[place]
     if (running?.process.alive !== true || running.api?.isStopping) void world.startApi(place, random)
-    else if (running.api && running.api.tail.assigned() === undefined) {
-      running.api.tail.rebalance(allPartitions(PARTITIONS), random)
-    }
+    else if (running.api?.tail.assigned() === undefined) running.api?.tail.rebalance(ALL, random)
   }
   giveEveryPartitionToSomebody(world, random)
   await checkReadsWithoutKafka(world)
   const haveEnded = () => stopping.every(({ process }) => !process.alive)
-  if (!(await runUntil(world, random, () => haveEnded() && isAtRest(world)))) {
-    return world.broken(`nothing settles: ${unrest(world).join('; ')}`)
-  }
+  await runUntil(world, random, haveEnded, 'an api does not end')
+  await comeToRest(world, random, 'after the last fault')
   if (world.hasLargeWindows) await checkWithoutProjectors(world, random)
   await checkService(world, random)
   await checkRetries(world, random)
-  if (!(await runUntil(world, random, isAtRest)))
-    return world.broken(`nothing settles again: ${unrest(world).join('; ')}`)
+  await comeToRest(world, random, 'after the last requests')
   world.onApplied()
   world.clients.checkLog(world.foreign)
-  await checkLists(world, random)
+  // Each api must list exactly the fold of the log, in pages of any length.
+  const listings = world.listening().map((api, n) => world.clients.listAll(api, 1 + n))
+  await responseTo(world, random, Promise.all(listings), 'a list')
 }
 
 function giveEveryPartitionToSomebody(world: World, random: Random): void {
-  const all = allPartitions(PARTITIONS)
   const projecting = world.projecting()
-  for (const { follower } of projecting) if (follower.assigned() === undefined) follower.rebalance(all, random)
-  if (all.every((partition) => projecting.some(({ follower }) => follower.assigned()?.has(partition)))) return
-  if (projecting[0] === undefined) world.startProjector(0, all)
-  else projecting[0].follower.rebalance(all, random)
+  for (const { follower } of projecting) if (follower.assigned() === undefined) follower.rebalance(ALL, random)
+  if (ALL.every((partition) => projecting.some(({ follower }) => follower.assigned()?.has(partition)))) return
+  if (projecting[0] === undefined) world.startProjector(0, ALL)
+  else projecting[0].follower.rebalance(ALL, random)
 }
 
 /** Reads must find the plants in Redis, also while no record comes from Kafka. */
@@ -92,21 +99,18 @@ async function checkReadsWithoutKafka(world: World): Promise<void> {
   for (const api of world.listening()) {
     for (const id of IDS) {
       const winner = winnerOf(world.log, id)
-      const reached = winner && world.reachedBy(api.process.redis, winner.partition)
+      const reached = winner && reachedBy(api.process.redis, winner.partition)
       if (winner === undefined || reached === undefined || reached < winner.offset) continue
-      const position = { partition: winner.partition, offset: reached }
-      const results: { is: string }[] = []
-      void world.clients.readAt(api, id, position).then((result) => results.push(result))
+      const result = outcomeOf(world.clients.readAt(api, id, { partition: winner.partition, offset: reached }))
       await flushPromises()
       await flushPromises()
-      if (results[0]?.is !== 'plant' && results[0]?.is !== 'unreadablePlant') {
-        world.broken(`${api.process.name} can't read what Redis has: ${results[0]?.is}`)
-      }
+      const ended = result()
+      const is = ended?.status === 'fulfilled' ? ended.value.is : undefined
+      if (is !== 'plant' && is !== 'unreadablePlant')
+        world.broken(`${api.process.name} can't read what Redis has: ${is}`)
     }
   }
 }
-
-export const isAtRest = (world: World): boolean => unrest(world).length === 0
 
 /** The parts that have not come to rest. */
 function unrest(world: World): string[] {
@@ -114,57 +118,53 @@ function unrest(world: World): string[] {
   const services = [...apis.map(({ claimIndex }) => claimIndex), ...projecting.map(({ projector }) => projector)]
   const isAtEnd = ({ offset }: Checkpoint, p: Partition) => offset === world.log.end(p) - 1
   const isIdle = ({ isListening, waiting, claimIndex }: SimulatedApi) =>
-    isListening && waiting === 0 && allPartitions(PARTITIONS).every((p) => isAtEnd(claimIndex.passed(p), p))
-  const parts: [isAtRest: boolean, otherwise: string][] = [
-    [apis.length === APIS, `${apis.length} apis run`],
-    ...apis.map((api): [boolean, string] => [isIdle(api), `${api.process.name} is busy, or behind the log`]),
-    [
-      projecting.every(({ projector }) => [...projector.checkpoints()].every(([p, at]) => isAtEnd(at, p))),
-      'a projector is not at the end',
-    ],
-    [world.isAtEnd(), 'Redis is not at the end'],
-    [world.table?.isComplete() !== false, 'the table is not complete'],
-  ]
-  return [
-    ...services.flatMap((service) => service.problems()),
-    ...parts.flatMap(([isAtRest, otherwise]) => (isAtRest ? [] : [otherwise])),
-  ]
-}
-
-/** Each api must list exactly the fold of the log, in pages of any length. */
-async function checkLists(world: World, random: Random): Promise<void> {
-  const listings = world.listening().map((api, n) => world.clients.listAll(api, 1 + n))
-  if ((await responsesTo(world, random, listings)) === undefined) world.broken('a list gets no response')
+    isListening && waiting === 0 && ALL.every((p) => isAtEnd(claimIndex.passed(p), p))
+  const found = services.flatMap((service) => service.problems())
+  const demand = (isAtRest: boolean, otherwise: string) => {
+    if (!isAtRest) found.push(otherwise)
+  }
+  demand(apis.length === APIS, `${apis.length} apis run`)
+  for (const api of apis) demand(isIdle(api), `${api.process.name} is busy, or behind the log`)
+  for (const { process, projector } of projecting)
+    demand(
+      [...projector.checkpoints()].every(([p, at]) => isAtEnd(at, p)),
+      `${process.name} is not at the end`,
+    )
+  demand(world.isAtEnd(), 'Redis is not at the end')
+  demand(world.table?.isComplete() !== false, 'the table is not complete')
+  return found
 }
 
 async function checkRetries(world: World, random: Random): Promise<void> {
   const api = random.pick(world.listening())
   if (api === undefined) return
   for (const request of world.clients.unknown()) {
-    await awaitSmallWindows(world, random)
-    const retry = world.clients.retryUnknown(api, request)
-    if ((await responsesTo(world, random, [retry])) === undefined)
-      world.broken('a retry with the same key gets no response')
+    await comeToRest(world, random, 'before a retry')
+    await responseTo(world, random, world.clients.retryUnknown(api, request), 'a retry with the same key')
   }
 }
 
-/** The create before may have moved a small window beyond the checkpoint of Redis. */
-const awaitSmallWindows = (world: World, random: Random) => runUntil(world, random, isAtRest)
+/** Creates a plant, which must succeed. */
+async function createNew(world: World, random: Random, api: SimulatedApi, id: number, when: string) {
+  const create = world.clients.createNew(api, random, BigInt(id) as PlantId)
+  const outcome = await responseTo(world, random, create, 'a create')
+  if (outcome?.is === 'created') return outcome
+  world.broken(`${api.process.name} can't create ${when}: ${outcome?.is}`)
+  return undefined
+}
 
 /** Each api must create a plant and read every plant. */
 async function checkService(world: World, random: Random): Promise<void> {
   for (const [n, api] of world.listening().entries()) {
-    await awaitSmallWindows(world, random)
-    const id = BigInt(1_000 + n) as PlantId
-    const create = world.clients.createNew(api, random, id)
-    for (const known of [id, ...IDS]) {
+    // The create before may have moved a small window beyond the checkpoint of Redis.
+    await comeToRest(world, random, 'before a create')
+    const created = createNew(world, random, api, 1_000 + n, 'though all has settled')
+    for (const known of [BigInt(1_000 + n) as PlantId, ...IDS]) {
       void world.clients.readAt(api, known).then((result) => {
         if (result.is === 'coverageGap') world.broken(`${api.process.name} can't read though all has settled`)
       })
     }
-    const [created] = (await responsesTo(world, random, [create])) ?? []
-    if (created?.is !== 'created')
-      world.broken(`${api.process.name} can't create though all has settled: ${created?.is}`)
+    await created
   }
 }
 
@@ -172,19 +172,15 @@ async function checkService(world: World, random: Random): Promise<void> {
 async function checkWithoutProjectors(world: World, random: Random): Promise<void> {
   for (const { process } of world.projecting()) world.crash(process, random)
   for (const [n, api] of world.listening().entries()) {
-    const id = BigInt(4_000 + n) as PlantId
-    const [created] = (await responsesTo(world, random, [world.clients.createNew(api, random, id)])) ?? []
-    if (created?.is !== 'created') {
-      world.broken(`${api.process.name} can't create while no projector runs: ${created?.is}`)
-      return
-    }
-    const requests = world.listening().map((other) => world.clients.readAt(other, id, created))
-    const reads = await responsesTo(world, random, requests)
-    if (reads?.every(({ is }) => is === 'plant') !== true)
+    const created = await createNew(world, random, api, 4_000 + n, 'while no projector runs')
+    if (created === undefined) return
+    const reads = world.listening().map((other) => world.clients.readAt(other, BigInt(4_000 + n) as PlantId, created))
+    const results = await responseTo(world, random, Promise.all(reads), 'a read')
+    if (results?.every(({ is }) => is === 'plant') !== true)
       world.broken("an api can't read a new plant while no projector runs")
   }
-  world.startProjector(0, allPartitions(PARTITIONS))
-  if (!(await runUntil(world, random, isAtRest))) world.broken('nothing settles after all projectors were dead')
+  world.startProjector(0, ALL)
+  await comeToRest(world, random, 'after all projectors were dead')
 }
 
 /** The first rebuild may find a damaged generation and drop it; the second must succeed. */
@@ -196,20 +192,18 @@ const CALLS_A_ROUND = 8
 
 /** After the last fault a rebuild must succeed and leave the fold of the log and nothing else. */
 export async function settleRebuilds(world: World, random: Random): Promise<void> {
-  if (!(await runUntil(world, random, () => world.rebuilds.running().length === 0)))
-    return world.broken('a rebuild does not end')
+  await runUntil(world, random, () => world.rebuilds.running().length === 0, 'a rebuild does not end')
   if (random.chance(DISTURBED)) await disturb(world, random)
   let last: SimulatedRebuild | undefined
   for (let n = 0; n < LAST_REBUILDS && !hasSwitched(last); n++) {
-    const rebuild = world.rebuilds.launch(random.pick([1_000, 4]) as number, false)
+    const rebuild = world.rebuilds.launch(pick(RECORDS_AT_ONCE, random), false)
     last = rebuild
-    if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
-      return world.broken('the last rebuild does not end')
+    await runUntil(world, random, () => rebuild.ended() !== undefined, 'the last rebuild does not end')
   }
   world.rebuilds.running()
   if (!hasSwitched(last)) return world.broken(`the last rebuild fails: ${JSON.stringify(last?.ended())}`)
-  if (!(await runUntil(world, random, isAtRest))) return world.broken('nothing settles after a rebuild')
-  for (const { live, filling, generations } of world.master().partitions) {
+  await comeToRest(world, random, 'after a rebuild')
+  for (const { live, filling, generations } of world.master()) {
     const names = [...generations.keys()].join()
     if (filling !== '' || names !== live) world.broken(`left over at rest: ${filling}, ${names}`)
   }
@@ -218,7 +212,7 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
 
 /** Redis falls back during a rebuild; in half of the cases without writes that would show it. */
 async function disturb(world: World, random: Random): Promise<void> {
-  const rebuild = world.rebuilds.launch(random.pick([1_000, 4]) as number, true)
+  const rebuild = world.rebuilds.launch(pick(RECORDS_AT_ONCE, random), true)
   const api = random.chance(0.5) ? random.pick(world.listening()) : undefined
   // Calls take time, so that the failover can also come during the verification.
   world.network.set(0, random)
@@ -232,9 +226,8 @@ async function disturb(world: World, random: Random): Promise<void> {
   world.failOver(random)
   world.reconnectAll()
   world.network.calmDown()
-  if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
-    return world.broken('a rebuild that fell back does not end')
-  if (!(await runUntil(world, random, isAtRest))) world.broken('nothing settles after Redis fell back')
+  await runUntil(world, random, () => rebuild.ended() !== undefined, 'a rebuild that fell back does not end')
+  await comeToRest(world, random, 'after Redis fell back')
 }
 
 function hasSwitched(rebuild: SimulatedRebuild | undefined): boolean {

@@ -70,7 +70,7 @@ function showProgress(played: number, count: number, startedAt: number): void {
 }
 
 async function replay(seed: number): Promise<number> {
-  const { play, scheduleOf, shrink } = await import('./play.ts')
+  const [{ play, shrink }, { scheduleOf }] = await Promise.all([import('./play.ts'), import('./schedule.ts')])
   const schedule = scheduleOf(seed)
   const { broken } = await play(schedule)
   const shown = broken === undefined ? schedule : await shrink(schedule)

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DEFAULT_SOURCE, type NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
-import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { laterRow } from '@plant-store/shared/protocol/plants-table.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { TableStores } from '@plant-store/shared/table/table.ts'
 import type { Brokers } from './brokers.ts'
 import type { SimulatedProcess } from './clock.ts'
-import type { Log } from './kafka.ts'
+import { ALL, type Log, PARTITIONS } from './kafka.ts'
 import type { Network } from './network.ts'
 import { firstsOf, winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
@@ -20,9 +20,8 @@ export type Table = ReturnType<typeof createTable>
 
 /** The topic of the table, and the guarantees of its rows. */
 export function createTable(log: Log, random: Random, broken: (guarantee: string) => void) {
-  const partitions = log.ends().length
-  const read = tableRecordReader(partitions)
-  const rows = allPartitions(partitions).map((): Row[] => [])
+  const read = tableRecordReader(PARTITIONS)
+  const rows = ALL.map((): Row[] => [])
   const rowsIn = (partition: Partition) => rows[partition] as Row[]
 
   /** The offsets of the plants of a partition, created before this offset, that have no row. */
@@ -57,7 +56,7 @@ export function createTable(log: Log, random: Random, broken: (guarantee: string
         .reduce(laterRow, undefined),
 
     /** True if each readable plant of the log has a row. */
-    isComplete: (): boolean => allPartitions(partitions).every((p) => missing(p, log.end(p)).length === 0),
+    isComplete: (): boolean => ALL.every((p) => missing(p, log.end(p)).length === 0),
   }
 }
 
@@ -72,12 +71,12 @@ export function connectTable(
     readModel,
     leaderOf: Number,
 
-    async latestRows(wanted) {
-      const [found] = await network.call(process, 'reading of the latest rows', [
+    latestRows: (wanted) =>
+      network.call(
+        process,
+        'reading of the latest rows',
         () => new Map(wanted.map((partition) => [partition, table.latest(partition)])),
-      ])
-      return found
-    },
+      ),
 
     /** Each partition has another leader. */
     async appendEach(records) {
@@ -87,7 +86,7 @@ export function connectTable(
           for (const record of batch) table.append(record)
         }
         try {
-          await network.call(process, `append of ${batch.length} rows to ${partition}`, [append])
+          await network.call(process, `append of ${batch.length} rows to ${partition}`, append)
         } catch (error) {
           failures.set(partition, error as Error)
         }
@@ -100,9 +99,8 @@ export function connectTable(
       for (const [partition, { from, end }] of ranges) {
         if (brokers.ends()[partition] === undefined) continue
         for (let { offset } = from; after(offset) < end; ) {
-          const [delivery] = await network.call(process, `replay of ${partition} after ${offset}`, [
-            () => log.fetch(partition, after(offset), MAX_RECORDS),
-          ])
+          const fetch = () => log.fetch(partition, after(offset), MAX_RECORDS)
+          const delivery = await network.call(process, `replay of ${partition} after ${offset}`, fetch)
           if (delivery === undefined) throw new Error('the log is shorter')
           const isLast = after(delivery.last) >= end
           const records = delivery.records.filter((record) => record.offset < end)

@@ -16,11 +16,11 @@ process.on('unhandledRejection', (error) => {
 })
 
 async function playSeeds({ from, count, bug }: Work): Promise<Found> {
-  const { play, scheduleOf } = await (bug === undefined ? import('./play.ts') : simulationWith(bug))
+  const { playSeed } = await (bug === undefined ? import('./play.ts') : simulationWith(bug))
   thrown = undefined
   for (let played = 1; played <= count; played++) {
     const seed = from + played - 1
-    const broken = await play(scheduleOf(seed)).then(
+    const broken = await playSeed(seed).then(
       (result) => result.broken ?? thrown,
       (error: Error) => `throws: ${error.message}`,
     )

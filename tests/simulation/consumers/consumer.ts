@@ -6,9 +6,9 @@ import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { quietLog } from '../../support/quiet-log.ts'
 import { createSimulatedFollower, type SimulatedFollower } from '../follower.ts'
+import { ALL, PARTITIONS } from '../kafka.ts'
 import type { Random } from '../random.ts'
-import { emptyServer } from '../redis-scripts.ts'
-import { ALL, PARTITIONS, type World } from './world.ts'
+import type { World } from './world.ts'
 
 const STORED = { offset: FIRST, key: null, value: null, headers: {}, timestampMs: 0 }
 
@@ -17,7 +17,7 @@ export type SimulatedConsumer = ReturnType<typeof startConsumer>
 /** A member of the group. The deciding code is the product's; the group, its fetches and time are models. */
 export function startConsumer(world: World, random: Random, firstClaims: OpenFirstClaims) {
   const { network } = world
-  const process = { name: 'consumer', alive: true, redis: emptyServer(0) }
+  const process = { name: 'consumer', alive: true, redis: [] }
   const time = world.clock.timeOf(process)
   const working = new Set<Partition>()
   let isPaused = false
@@ -27,17 +27,14 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
   const group = createGroupPosition({
     partitions: PARTITIONS,
     start: ALL.map(() => FIRST),
-    async read() {
-      const [committed] = await network.call(process, 'read of the offsets', [() => new Map(world.committed)])
-      return committed
-    },
+    read: () => network.call(process, 'read of the offsets', () => new Map(world.committed)),
     async commit(offsets) {
       const known = generation
       const commit = () => {
         if (known !== world.generation()) throw new Error('an old group generation')
         for (const { partition, ...offset } of offsets) world.commit(partition, offset)
       }
-      await network.call(process, 'commit', [commit])
+      await network.call(process, 'commit', commit)
     },
   })
   const callHandler = createHandlerCaller(
@@ -47,7 +44,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
         if (working.has(partition)) world.broken(`two handlers at once in ${partition}`)
         working.add(partition)
         // It fails when the response is lost.
-        await network.call(process, 'work of a handler', [() => {}]).finally(() => working.delete(partition))
+        await network.call(process, 'work of a handler', () => {}).finally(() => working.delete(partition))
         for (const event of events) world.handled(event)
       },
       maxAttempts: 1,

@@ -2,9 +2,10 @@ import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/
 import { inMemory } from '@plant-store/shared/consumer/first-claims/in-memory.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { flushPromises } from '../clock.ts'
+import { ALL } from '../kafka.ts'
 import { createRandom, pick, pickByWeight } from '../random.ts'
 import { type SimulatedConsumer, startConsumer } from './consumer.ts'
-import { ALL, createWorld, type World } from './world.ts'
+import { createWorld, type World } from './world.ts'
 
 const PLACES = [0, 1]
 const STEPS = 5_000

@@ -3,17 +3,14 @@ import type { PlantCreated } from '@plant-store/shared/consumer/plant-record.ts'
 import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { newPlant } from '../../support/generated-plants.ts'
 import { createBrokers } from '../brokers.ts'
 import { createClock } from '../clock.ts'
-import { createKafkaLog } from '../kafka.ts'
+import { ALL, createKafkaLog, PARTITIONS } from '../kafka.ts'
 import { createNetwork } from '../network.ts'
 import type { Random } from '../random.ts'
 import { eventIdOf, foreignRecord } from '../records.ts'
-
-export const PARTITIONS = 2
-export const ALL = allPartitions(PARTITIONS)
 
 export type World = ReturnType<typeof createWorld>
 

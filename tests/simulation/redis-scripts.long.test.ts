@@ -8,21 +8,7 @@ import { type LogBatch, logs } from '../support/generated-logs.ts'
 import { MAX_INT64, MIN_INT64 } from '../support/generated-plants.ts'
 import { openReadModel } from '../support/opened-read-model.ts'
 import { asStored, openRealPartition } from './real-partition.ts'
-import {
-  applyScript,
-  beginScript,
-  checkpointScript,
-  copyKeys,
-  dropScript,
-  emptyKeys,
-  listScript,
-  lookUpScript,
-  markScript,
-  spanScript,
-  stateScript,
-  switchScript,
-  wholeGeneration,
-} from './redis-scripts.ts'
+import * as scripts from './redis-scripts.ts'
 
 /** The errors of a newer release, and of another number of partitions, begin so. */
 const [NEWER, PARTITIONS] = ['folded by a newer release', 'folded from a topic']
@@ -49,12 +35,11 @@ async function openReal() {
 }
 
 /** The same partition in a real Redis and in the model. */
-async function openPair(real: Awaited<ReturnType<typeof openReal>>, log: readonly LogBatch[]) {
-  const model = emptyKeys()
+function openPair(real: Awaited<ReturnType<typeof openReal>>, log: readonly LogBatch[]) {
+  const model = scripts.emptyKeys()
   const names: string[] = []
-  const takeSnapshot = async () => ({ real: await real.takeSnapshot(), model: copyKeys(model) })
   return {
-    ...{ real, model, log, takeSnapshot, snapshot: await takeSnapshot() },
+    ...{ real, model, log, snapshot: scripts.emptyKeys() },
 
     /** A number chooses among all names ever used and one that never was. */
     nameOf(chosen: 'live' | 'filling' | 'new' | number): string {
@@ -70,7 +55,7 @@ async function openPair(real: Awaited<ReturnType<typeof openReal>>, log: readonl
   }
 }
 
-type Pair = Awaited<ReturnType<typeof openPair>>
+type Pair = ReturnType<typeof openPair>
 type Calls = [real: () => unknown, model: () => unknown]
 
 /** A script that runs in both, given what is generated. */
@@ -81,8 +66,11 @@ const step = <T>(weight: number, given: fc.Arbitrary<T>, callsOf: (pair: Pair, g
 })
 
 /** A change of both without a script. */
-const change = <T>(weight: number, given: fc.Arbitrary<T>, make: (pair: Pair, given: T) => Promise<void>) =>
-  step(weight, given, (pair, given) => [() => make(pair, given), () => undefined])
+const change = <T>(weight: number, given: fc.Arbitrary<T>, make: (pair: Pair, given: T) => void) =>
+  step(weight, given, (pair, given) => {
+    make(pair, given)
+    return [() => pair.real.write(asStored(pair.model)), () => undefined]
+  })
 
 /** The result of a call, or the reason why the product refuses it. */
 async function resultOf(call: () => unknown): Promise<unknown> {
@@ -124,14 +112,14 @@ const STEPS = {
     }),
     ({ real, model, log, nameOf }, { to, batch, expectedOffset, freshName, partitions }) => {
       const generation = to === 'filling' ? model.filling : nameOf(to)
-      const { checkpoint } = wholeGeneration(model, generation || model.live) ?? { checkpoint: BEFORE_LOG }
+      const { checkpoint } = scripts.wholeGeneration(model, generation || model.live) ?? { checkpoint: BEFORE_LOG }
       const given =
         batch === 'following'
           ? log.find(({ next }) => next.offset > checkpoint.offset)
           : log[batch % Math.max(log.length, 1)]
       const { records, next } = given ?? { records: [], next: checkpoint }
       const fresh = nameOf(freshName)
-      const hasLostKey = model.generations.has(fresh) && wholeGeneration(model, fresh) === undefined
+      const hasLostKey = model.generations.has(fresh) && scripts.wholeGeneration(model, fresh) === undefined
       const offset = expectedOffset === 'right' ? checkpoint.offset : expectedOffset
       // The script does not compare the event id of the expected checkpoint.
       const expected = { offset, eventId: '' as const }
@@ -142,39 +130,45 @@ const STEPS = {
           generation === ''
             ? apply(P, expected, next, records, freshGeneration)
             : generations.fill(P, generation, expected, next, records),
-        () => applyScript(model, { generation, partitions, expected, next, freshGeneration, records }),
+        () => scripts.applyScript(model, { generation, partitions, expected, next, freshGeneration, records }),
       ]
     },
   ),
   'look up': step(8, fc.array(ids, { maxLength: 6 }), ({ real, model }, ids) => [
     () => real.lookUpEach([{ partition: P, ids }])[0],
-    () => lookUpScript(model, ids),
+    () => scripts.lookUpScript(model, ids),
   ]),
   list: step(12, fc.record({ from: froms, count: fc.nat(7) }), ({ real, model }, span) => [
     () => real.listEach([{ partition: P, ...span }])[0],
-    () => listScript(model, span),
+    () => scripts.listScript(model, span),
   ]),
-  'read checkpoint': step(8, nothing, ({ real, model }) => [() => real.meta(P), () => checkpointScript(model, 6)]),
+  'read checkpoint': step(8, nothing, ({ real, model }) => [
+    () => real.meta(P),
+    () => scripts.checkpointScript(model, 6),
+  ]),
 
   // Rebuilds. A switch needs a generation that is marked: without more of both, few histories reach its outcomes.
   begin: step(7, fc.record({ freshName, partitions }), ({ real, model, nameOf }, { freshName, partitions }) => {
     const name = nameOf(freshName)
-    return [() => real.of[partitions].generations.startFilling(P, name), () => beginScript(model, name, partitions)]
+    return [
+      () => real.of[partitions].generations.startFilling(P, name),
+      () => scripts.beginScript(model, name, partitions),
+    ]
   }),
   mark: step(28, fc.record({ named, mark: marks }), ({ real, model, nameOf }, { named, mark }) => {
     const name = nameOf(named)
-    return [() => real.generations.mark(P, name, mark), () => markScript(model, name, mark)]
+    return [() => real.generations.mark(P, name, mark), () => scripts.markScript(model, name, mark)]
   }),
   'read state': step(7, fc.oneof(fc.constant('live' as const), named), ({ real, model, nameOf }, named) => {
     const name = nameOf(named)
-    return [() => real.generations.state(P, name), () => stateScript(model, name)]
+    return [() => real.generations.state(P, name), () => scripts.stateScript(model, name)]
   }),
   'read span': step(
     7,
     fc.record({ named, from: froms, count: fc.integer({ min: 1, max: 7 }) }),
     ({ real, model, nameOf }, { named, from, count }) => {
       const name = nameOf(named)
-      return [() => real.generations.span(P, name, from, count), () => spanScript(model, name, from, count)]
+      return [() => real.generations.span(P, name, from, count), () => scripts.spanScript(model, name, from, count)]
     },
   ),
   switch: step(
@@ -188,60 +182,46 @@ const STEPS = {
     ({ real, model, nameOf }, { named, live, ...verified }) => {
       const expectedLive = live === 'right' ? model.live : live === 'none' ? '' : nameOf(live)
       const call = { ...verified, generation: nameOf(named), expectedLive }
-      return [() => real.generations.switchTo(P, call), () => switchScript(model, call)]
+      return [() => real.generations.switchTo(P, call), () => scripts.switchScript(model, call)]
     },
   ),
   drop: step(7, fc.record({ named, abandon: fc.boolean() }), ({ real, model, nameOf }, { named, abandon }) => {
     const name = nameOf(named)
-    return [() => real.generations.drop(P, name, { abandon }), () => dropScript(model, name, abandon)]
+    return [() => real.generations.drop(P, name, { abandon }), () => scripts.dropScript(model, name, abandon)]
   }),
 
-  // Other releases.
+  // Other releases, losses of data, and failovers.
   'set fold version': change(
     8,
     fc.record({ named: mostly('live', 2, named), version: fc.nat(2) }),
-    async ({ real, model, nameOf }, { named, version }) => {
-      const name = nameOf(named) || model.live
-      const generation = model.generations.get(name)
-      if (generation === undefined) return
-      await real.setFold(name, version)
-      generation.fold = version
+    ({ model, nameOf }, { named, version }) => {
+      const generation = model.generations.get(nameOf(named) || model.live)
+      if (generation !== undefined) generation.fold = version
     },
   ),
-
-  // Losses of data, and failovers.
-  'lose pointer': change(3, nothing, async ({ real, model }) => {
-    await real.losePointer()
+  'lose pointer': change(3, nothing, ({ model }) => {
     model.live = ''
   }),
-  'lose generation': change(2, numbers, async ({ real, model, nameOf }, number) => {
-    await real.loseGeneration(nameOf(number))
+  'lose generation': change(2, numbers, ({ model, nameOf }, number) => {
     model.generations.delete(nameOf(number))
   }),
-  'lose key': change(
-    1,
-    fc.record({ number: numbers, key: fc.constantFrom('plants', 'order') }),
-    async ({ real, model, nameOf }, { number, key }) => {
-      await real.loseKey(nameOf(number), key)
-      const generation = model.generations.get(nameOf(number))
-      if (key === 'plants') generation?.plants.clear()
-      else generation?.order.splice(0)
-    },
-  ),
-  'lose everything': change(1, nothing, async ({ real, model }) => {
-    await real.loseEverything()
-    Object.assign(model, emptyKeys())
+  'lose plants': change(1, numbers, ({ model, nameOf }, number) => {
+    model.generations.get(nameOf(number))?.plants.clear()
   }),
-  point: change(2, numbers, async ({ real, model, nameOf }, number) => {
-    await real.point(nameOf(number))
+  'lose order': change(1, numbers, ({ model, nameOf }, number) => {
+    model.generations.get(nameOf(number))?.order.splice(0)
+  }),
+  'lose everything': change(1, nothing, ({ model }) => {
+    Object.assign(model, scripts.emptyKeys())
+  }),
+  point: change(2, numbers, ({ model, nameOf }, number) => {
     model.live = nameOf(number)
   }),
-  'take snapshot': change(3, nothing, async (pair) => {
-    pair.snapshot = await pair.takeSnapshot()
+  'take snapshot': change(3, nothing, (pair) => {
+    pair.snapshot = scripts.copyKeys(pair.model)
   }),
-  'fall back': change(3, nothing, async ({ model, snapshot }) => {
-    await snapshot.real()
-    Object.assign(model, copyKeys(snapshot.model))
+  'fall back': change(3, nothing, ({ model, snapshot }) => {
+    Object.assign(model, scripts.copyKeys(snapshot))
   }),
 }
 const steps = fc.oneof(
@@ -258,13 +238,13 @@ it('the model of the Redis scripts has the same results as the real scripts, and
   const outcomes = new Set<string>()
   await fc.assert(
     fc.asyncProperty(logs, fc.array(steps, { maxLength: STEPS_OF_HISTORY, size: 'max' }), async (log, history) => {
-      await opened.loseEverything()
-      const pair = await openPair(opened, log)
+      const pair = openPair(opened, log)
+      await opened.write({})
       for (const [name, given] of history) {
         const [callReal, callModel] = STEPS[name].callsOf(pair, given)
         const [real, model] = [await resultOf(callReal), await resultOf(callModel)]
         expect(model).toEqual(real)
-        expect(asStored(pair.model)).toEqual(await pair.real.stored())
+        expect(asStored(pair.model)).toEqual(await pair.real.read())
         pair.noteNames()
         const { is } = (real ?? {}) as { is?: string }
         if (is !== undefined) outcomes.add(`${name}: ${is}`)

@@ -44,9 +44,7 @@ async function openApp() {
 it.each([
   ['a body in many chunks', 1, post(CHUNKED) + chunks(60_000)],
   ['what a create does not need of its body', 1, withBody(`{"id":1,"name":"n","x":${values}}`).repeat(12)],
-  ['an invalid plant', 1, waiting + withBody(`{"name":"n","x":${values}}`).repeat(12)],
   ['a body that no operation reads', 1, waiting + withChunks('GET /plants/1').repeat(15)],
-  ['the body of an unknown path', 1, waiting + withChunks('POST /x').repeat(15)],
   ['many headers', 60, head('GET /x', ...Array.from({ length: 2_500 }, (_, n) => `${n.toString(36)}:`))],
 ])('is not kept: %s', async (_what, connections, text) => {
   const { url, sockets } = await openApp()

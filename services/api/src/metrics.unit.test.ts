@@ -1,34 +1,7 @@
-import type { AppendResult } from '@plant-store/shared/event-log/append.ts'
-import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { expect, it } from 'vitest'
 import { valuesOf } from '../../../tests/support/metrics-text.ts'
 import { addApiMetrics } from './metrics.ts'
-
-type Appender = Parameters<ReturnType<typeof addApiMetrics>['observeAppends']>[0]
-
-const [P, Q] = [0 as Partition, 1 as Partition]
-const batches = new Map([
-  [P, [{}, {}] as NewRecord[]],
-  [Q, [{}] as NewRecord[]],
-])
-
-it('measures an append request, also one that fails', async () => {
-  const metrics = createMetrics('api')
-  const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
-  const { send } = addApiMetrics(metrics).observeAppends({ send: () => promise } as unknown as Appender)
-  const sending = send(1, 'healthy', batches)
-  expect(await valuesOf(metrics, 'plant_store_append_records')).toMatchObject({ _count: 1, _sum: 3 })
-  expect(await valuesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 0 })
-  const results = new Map<Partition, AppendResult>([
-    [P, { is: 'appended', base: 0 as Offset }],
-    [Q, { is: 'unknown', cause: new Error('lost') }],
-  ])
-  resolve(results)
-  expect(await sending).toBe(results)
-  expect(await valuesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
-})
 
 it.each([
   [1, [200, undefined], [503, 50301], [503, 50302], [503, 50303], [0, 50301]],

@@ -1,6 +1,6 @@
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { expect, it } from 'vitest'
-import { ApiSettings, listed, windowBytesOf } from './settings.ts'
+import { ApiSettings, windowBytesOf } from './settings.ts'
 
 const STORES = { KAFKA_BROKERS: '127.0.0.1:9092', REDIS_URL: 'redis://127.0.0.1:6379' }
 const read = (env: NodeJS.ProcessEnv) => readSettings(ApiSettings, { ...STORES, ...env })
@@ -30,13 +30,4 @@ it('the window has room in each partition', () => {
   expect(() => windowBytesOf(read({ PLANTS_PARTITIONS: '1000', WINDOW_MAX_MIB: '62' }))).toThrow(
     'settings: WINDOW_MAX_MIB must be at least 63 for 1000 partitions (it is 62)',
   )
-})
-
-it('lists of proxies and origins are separated by commas, and spaces around them do not count', () => {
-  const env = { TRUST_PROXY: '10.0.0.0/8, loopback', CORS_ORIGINS: 'https://a.example , http://localhost:8080' }
-  const settings = read(env)
-  expect(settings).toMatchObject(env)
-  expect(listed(settings.TRUST_PROXY)).toEqual(['10.0.0.0/8', 'loopback'])
-  expect(listed(settings.CORS_ORIGINS)).toEqual(['https://a.example', 'http://localhost:8080'])
-  expect(listed(read({}).TRUST_PROXY)).toEqual([])
 })

@@ -65,8 +65,6 @@ describe('a JWT', () => {
     ['an expiry within the tolerance', { exp: NOW_SECONDS - TOLERANCE_SECONDS + 1 }, ANN],
     ['an expiry beyond the tolerance', { exp: NOW_SECONDS - TOLERANCE_SECONDS }, 'invalidToken'],
     ['no subject', { sub: undefined }, 'invalidToken'],
-    ['an empty subject', { sub: '' }, 'invalidToken'],
-    ['a subject that is no text', { sub: 7 }, 'invalidToken'],
     ['a subject that is too long', { sub: 'x'.repeat(256) }, 'invalidToken'],
   ])('with %s', async (_what, claims, expected) => {
     const { callerOf, sign, rejections } = await openIssuer()
@@ -158,25 +156,14 @@ describe('the keys', () => {
     await eventually(() => expect(issuer.requests.count).toBeGreaterThan(before + 2))
     expect(await callerOf(await sign())).toBe('invalidToken')
   })
-
-  it('need not be named by a token while exactly one matches', async () => {
-    const { issuer, callerOf, publicKey } = await openIssuer()
-    const nameless = await new SignJWT(GOOD).setProtectedHeader({ alg: 'ES256' }).sign(await issuer.privateKey('one'))
-    expect(await callerOf(nameless)).toBe(ANN)
-    const keys = [await exportJWK(await publicKey('one')), await exportJWK(await publicKey('two'))]
-    issuer.respond = (response) => response.end(JSON.stringify({ keys }))
-    expect(await accept(issuer.url).callerOf(nameless)).toBe('invalidToken')
-  })
 })
 
 type Outage = (response: ServerResponse) => unknown
 const OUTAGES: [string, Outage, RegExp][] = [
-  ['ends the connection', (response) => response.destroy(), /UND_ERR_SOCKET/],
   ['answers 500', (response) => response.writeHead(500).end('{"keys":[]}'), /the response had status 500/],
   ['sends elsewhere', (response) => response.writeHead(302, { location: '/' }).end(), /the response had status 302/],
   ['answers no keys', (response) => response.end('{"error":"x"}'), /is not a JWKS/],
   ['is silent', () => {}, /the request timed out/],
-  ['stops in the middle', (response) => response.writeHead(200).write('{"keys":['), /the request timed out/],
   ['answers without end', sendForEver, /larger than 262144 bytes/],
 ]
 
@@ -214,17 +201,6 @@ describe('an outage', () => {
     expect(await callerOf(await sign())).toBe(ANN)
     issuer.respond = refuse
     expect(await callerOf(await sign())).toBe('tokensUncheckable')
-  })
-
-  it('does not delay the shutdown', async () => {
-    const issuer = await startIssuer()
-    issuer.respond = () => {}
-    const { callerOf, logged, close } = accept(issuer.url, { timeoutMs: 2 ** 30 })
-    const waiting = callerOf(await issuer.sign(GOOD))
-    await eventually(() => expect(issuer.requests.count).toBe(1))
-    await close()
-    expect(await waiting).toBe('tokensUncheckable')
-    expect(logged).toEqual([])
   })
 
   it('is distinguished from an unusable key', async () => {

@@ -4,10 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { AUDIENCE, ISSUER, startIssuer } from '../../../../tests/support/issuer.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import type { ApiSettings } from '../settings.ts'
-import { firstOf, openAuthentication } from './open-authentication.ts'
-import type { Strategy } from './require-access.ts'
-
-type Pair = [Strategy, Strategy]
+import { openAuthentication } from './open-authentication.ts'
 
 const DIGESTS = { PLANT_STORE_TOKEN_DIGESTS: `ann:${digestOf('a').toString('hex')}` }
 const JWT = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: 'http://127.0.0.1:9/' }
@@ -40,18 +37,4 @@ describe('authentication', () => {
     await expect(opening).rejects.toThrow(PreconditionError)
     await expect(opening).rejects.toThrow(message)
   })
-})
-
-it('of several strategies the first one that knows a token accepts it, and an error is final', async () => {
-  const stranger: Strategy = async () => undefined
-  const [ann, guest] = ['ann', 'guest'].map(
-    (caller): Strategy =>
-      async () => ({ caller, scopes: [] }),
-  ) as Pair
-  expect(await firstOf([ann, guest])('x')).toMatchObject({ caller: 'ann' })
-  expect(await firstOf([stranger, guest])('x')).toMatchObject({ caller: 'guest' })
-  expect(await firstOf([stranger, stranger])('x')).toBeUndefined()
-  const error = new Error('expired')
-  const rejecting: Strategy = () => Promise.reject(error)
-  await expect(firstOf([stranger, rejecting, guest])('x')).rejects.toBe(error)
 })

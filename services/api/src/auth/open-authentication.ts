@@ -32,7 +32,7 @@ export async function openAuthentication(settings: Partial<ApiSettings>, log: Lo
 }
 
 /** Asks one after the other. The rejection by a strategy that knows the token is final. */
-export function firstOf(strategies: readonly Strategy[]): Strategy {
+function firstOf(strategies: readonly Strategy[]): Strategy {
   return async (token) => {
     for (const strategy of strategies) {
       const access = await strategy(token)

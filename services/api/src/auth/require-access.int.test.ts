@@ -71,11 +71,8 @@ describe('a request', () => {
   it.each([
     ['no token', 'Bearer', 40100, BARE],
     ['another scheme', 'Basic YTpi', 40100, BARE],
-    ['a scheme that begins like ours', 'Bearers all', 40100, BARE],
     ['the token alone', 'all', 40100, BARE],
     ['a quoted token', 'Bearer "all"', 40101, INVALID],
-    ['two tokens', 'Bearer all all', 40101, INVALID],
-    ['a tab', 'Bearer\tall', 40101, INVALID],
     ['a wrong token', 'Bearer wrong', 40101, INVALID],
     ['a token that is too long', `Bearer ${LONGEST}x`, 40101, INVALID],
     ['an expired token', 'Bearer late', 40101, `${INVALID}, error_description="the token has expired"`],

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -12,7 +11,6 @@ import { newPlant, plantWith } from '../../../../tests/support/generated-plants.
 import { noTail } from '../../../../tests/support/no-tail.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createClaimIndex } from './claim-index.ts'
-import { FIRST_CLAIM_WAITS } from './first-claims.ts'
 
 const P = 0 as Partition
 const REST_MS = 50
@@ -27,35 +25,25 @@ function newClaim(): OwnClaim {
 }
 
 /** A claim index, by default of one partition; the test is the read model, the tail and the clock. */
-function openClaimIndex({
-  partitions = 1,
-  windowMaxBytes = 1_048_576,
-  isFollowed = true,
-  isRead = true,
-  end = 0,
-} = {}) {
+function openClaimIndex({ partitions = 1, windowMaxBytes = 1_048_576, isRead = true, end = 0 } = {}) {
   const clock = createClock()
   let sink = {} as RecordSink
   let readModelAt: Checkpoint = BEFORE_LOG
   const unreadable = new Set<number>()
   const reloaded: unknown[] = []
-  const asked: PlantId[][] = []
   const claimIndex = createClaimIndex({
     readModel: {
       async meta(partition) {
         if (unreadable.has(partition)) throw new Error('a reason')
         return { checkpoint: readModelAt } as PartitionMeta
       },
-      lookUpEach(requests) {
-        asked.push(requests.flatMap(({ ids }) => ids))
-        return requests.map(async ({ ids }) => ({ checkpoint: readModelAt.offset, entries: ids.map(() => undefined) }))
-      },
+      lookUpEach: () => expect.unreachable(),
     },
     follow(given) {
       sink = given
       return {
         ...noTail,
-        assigned: () => (isFollowed ? new Map([[P, BEFORE_LOG]]) : undefined),
+        assigned: () => new Map([[P, BEFORE_LOG]]),
         lag: () => 0,
         reloadCheckpoints: (seen) => reloaded.push(...seen.keys()),
       }
@@ -99,48 +87,11 @@ function openClaimIndex({
   const bounds = () => [window().start, window().next]
   return {
     ...{ ...claimIndex, window, bounds, append, deliver, advance, project, startRest },
-    ...{ unreadable, reloaded, askedTogether: asked },
+    ...{ unreadable, reloaded },
   }
 }
 
 const afterCallbacks = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-it('a create gets its first claim from whichever delivers it', async () => {
-  const { append, deliver, wait } = openClaimIndex()
-  const [own, others] = [newClaim(), newClaim()]
-  const decided: Claim[] = []
-  const waitFor = (claim: typeof own) =>
-    wait({ ...claim, partition: P, checkpoint: BEFORE_LOG.offset }, (first) => decided.push(first))
-  waitFor(own)
-  append(own, 0)
-  expect(decided).toEqual([{ offset: 0, ...own }])
-  waitFor({ ...others, eventId: randomUUID() as EventId })
-  await deliver(others)
-  expect(decided.at(-1)).toEqual({ offset: 1, ...others })
-})
-
-it('the read model is asked for creates that wait long in order, less and less often, and for few at a time', async () => {
-  const { wait, advance, askedTogether } = openClaimIndex()
-  const claims = Array.from({ length: 2_000 }, newClaim)
-  for (const claim of claims)
-    wait({ ...claim, partition: P, checkpoint: BEFORE_LOG.offset }, () => expect.unreachable())
-  for (let ms = 0; ms < 1_000; ms += FIRST_CLAIM_WAITS.checkEveryMs) await advance(FIRST_CLAIM_WAITS.checkEveryMs)
-  const asked = askedTogether.flat()
-  expect(asked.slice(0, claims.length)).toEqual(claims.map(({ id }) => id))
-  expect(asked.length).toBeGreaterThan(10 * claims.length)
-  expect(asked.length).toBeLessThan(25 * claims.length)
-  expect(Math.max(...askedTogether.map(({ length }) => length))).toBe(FIRST_CLAIM_WAITS.lookUpMaxIds)
-})
-
-it('the tail rests after records of its own', async () => {
-  const { append, advance, startRest } = openClaimIndex()
-  append(newClaim(), 0)
-  const rests = [await startRest(), await startRest()]
-  await advance(REST_MS - 2)
-  expect(rests.map(({ continued }) => continued?.offset)).toEqual([undefined, undefined])
-  await advance(2)
-  expect(rests.map(({ continued }) => continued?.offset)).toEqual([0, 0])
-})
 
 it.each<[string, (index: ReturnType<typeof openClaimIndex>) => unknown]>([
   ['a read needs it', ({ needTail }) => needTail(0)],
@@ -236,8 +187,4 @@ it.each([4, 20])('a window of a partition that was never read starts again after
   index.unreadable.delete(P)
   await index.project(at)
   expect([index.bounds(), index.reloaded]).toEqual([[at + 1, at + 1], [P]])
-})
-
-it('without a tail, what the log has more is unknown', () => {
-  expect([openClaimIndex().lag(), openClaimIndex({ isFollowed: false }).lag()]).toEqual([0, undefined])
 })

@@ -14,7 +14,7 @@ import { followLog, followOptions } from '../../../../tests/support/followed-log
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { newEvent, newEventId } from '../../../../tests/support/new-events.ts'
 import { openReadModel } from '../../../../tests/support/opened-read-model.ts'
-import { startOwnKafka, startOwnRedis } from '../../../../tests/support/own-stores.ts'
+import { startOwnKafka } from '../../../../tests/support/own-stores.ts'
 import { openRedis } from '../../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { pointerOf } from '../../../../tests/support/stored-partition.ts'
@@ -34,12 +34,11 @@ type Batches = [Partition, readonly NewRecord[]][]
 /** The creation of an api on a separate topic: read model, appender, claim index and tail; no projector. */
 async function openCreation({
   kafkaBrokers = inject('kafkaBrokers'),
-  redisUrl = inject('redisUrl'),
   deadlineMs = DEADLINE_MS,
   limits = {} as Partial<typeof CREATE_LIMITS>,
 } = {}) {
   const topic = await createTestTopic(kafkaBrokers, PARTITIONS)
-  const { readModel } = await openReadModel({ ...topic, redisUrl })
+  const { readModel } = await openReadModel(topic)
   const checkpoints = new Map(allPartitions(PARTITIONS).map((partition) => [partition, BEFORE_LOG]))
   const { ends, topicId } = await checkTopic(topic.kafka, topic)
   const verdictsBy: string[] = []
@@ -71,21 +70,15 @@ async function openCreation({
       return new Map([...results, ...refused.map(([partition]) => [partition, REFUSED] as const)])
     },
   }
-  const lookUps = { failed: 0 }
-  const countedReadModel = {
+  const faultyReadModel = {
     lookUpEach: (requests: Parameters<typeof readModel.lookUpEach>[0]) =>
       readModel.lookUpEach(requests).map(async (found, n) => {
-        try {
-          if (unreadable.has(requests[n]?.partition as Partition)) throw new Error('ASK')
-          return await found
-        } catch (error) {
-          lookUps.failed++
-          throw error
-        }
+        if (unreadable.has(requests[n]?.partition as Partition)) throw new Error('ASK')
+        return await found
       }),
   }
   const lanes = createLanes({ ...common, appender: counted, partitions: PARTITIONS })
-  const creation = createPlantCreation(countedReadModel, lanes, claimIndex, {
+  const creation = createPlantCreation(faultyReadModel, lanes, claimIndex, {
     ...common,
     deadlineMs,
     limits: { ...CREATE_LIMITS, ...limits },
@@ -104,8 +97,7 @@ async function openCreation({
   })
   const create = async (created: CreatePlant) => (await creation.create(created)).is
   return {
-    ...{ ...topic, appender, appends, unwritable, unreadable, lookUps, verdictsBy, tail, creation, create },
-    ...{ random, keyed },
+    ...{ ...topic, appends, unwritable, unreadable, verdictsBy, tail, creation, create, random, keyed },
   }
 }
 
@@ -152,18 +144,6 @@ describe('creating a plant', () => {
     failing.clear()
     expect(kindsOf(await Promise.all(waiting.slice(0, 500)))).toEqual(Array(500).fill('created'))
   })
-
-  it('waits for a read model that comes back', async () => {
-    const { url: redisUrl, port, stop } = await startOwnRedis()
-    const store = await openCreation({ redisUrl })
-    await stop()
-    const creates = [store.random(1n), store.keyed(2n, 'k'), store.keyed(2n, 'k'), store.random(3n)]
-    const outcomes = Promise.all(creates.map(store.create))
-    await vi.waitFor(() => expect(store.lookUps.failed).toBeGreaterThan(1), WAIT_MS)
-    await startOwnRedis({ port })
-    expect(await outcomes).toEqual(['created', 'created', 'created', 'created'])
-    expect(await eventIdsInLog(store)).toHaveLength(3)
-  })
 })
 
 describe('the acknowledgement of an append', () => {
@@ -176,19 +156,6 @@ describe('the acknowledgement of an append', () => {
     expect(new Set(await createAll())).toEqual(new Set(['duplicate']))
     expect(store.verdictsBy).toEqual(ids.map(() => 'acknowledgement'))
     expect(await eventIdsInLog(store)).toHaveLength(20)
-  })
-
-  it('decides again when the tail has the records of others', async () => {
-    const store = await openCreation()
-    await store.appender.append([newEvent(7n, PARTITIONS)])
-    expect(await store.create(store.random(7n))).toBe('duplicate')
-    let id = 100n
-    await vi.waitFor(async () => {
-      expect(await store.create(store.random(id++))).toBe('created')
-      expect(store.verdictsBy.at(-1)).toBe('acknowledgement')
-    }, WAIT_MS)
-    await store.appender.append([newEvent(8n, PARTITIONS)])
-    expect(await store.create(store.random(8n))).toBe('duplicate')
   })
 })
 

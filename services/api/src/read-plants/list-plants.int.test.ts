@@ -3,14 +3,7 @@ import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  allPartitions,
-  FIRST,
-  type Offset,
-  offsetOf,
-  type Partition,
-  partitionOf,
-} from '@plant-store/shared/plant/position.ts'
+import { allPartitions, FIRST, offsetOf, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -22,18 +15,16 @@ import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createClaimIndex } from '../claim-index/claim-index.ts'
 import { type Cursor, firstCursor } from './cursor.ts'
 import { createPlantLister, LIST_LIMITS, type PlantList } from './list-plants.ts'
-import { createPlantReader } from './read-plant.ts'
 
 const PARTITIONS = 12
 const DEADLINE_MS = 50
 const WINDOW_BYTES = 12 * 1_048_576
-const NO_TOKEN = new Map<Partition, Offset>()
 
 /**
  * The lister of an api on a real Redis, with a log that the test writes. A written claim goes to the windows at once,
  * and to the read model with `project`.
  */
-async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS } = {}) {
+async function openLister({ limits = LIST_LIMITS } = {}) {
   const { readModel, redis, keyOf, apply } = await openReadModel({ partitions: PARTITIONS })
   const checkpoints = new Map(allPartitions(PARTITIONS).map((partition) => [partition, BEFORE_LOG]))
   const folded = [...checkpoints.values()]
@@ -51,22 +42,17 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS } = {
   const log: Claim[][] = folded.map(() => [])
 
   const reads: string[] = []
-  const counted: Pick<typeof readModel, 'listEach' | 'lookUp' | 'lookUpEach'> = {
-    listEach: (spans) => {
+  const counted = {
+    ...readModel,
+    listEach: (spans: Parameters<typeof readModel.listEach>[0]) => {
       reads.push(`list of ${spans.length}`)
       return readModel.listEach(spans)
     },
-    lookUp: (ids) => Promise.all(counted.lookUpEach(ids)),
-    lookUpEach: (ids) => {
-      reads.push(`look-up in ${ids.length}`)
-      return readModel.lookUpEach(ids)
-    },
   }
-  const options = { time: systemTime, deadlineMs }
-  const lister = createPlantLister(counted, claimIndex, { ...options, limits })
+  const lister = createPlantLister(counted, claimIndex, { time: systemTime, deadlineMs: DEADLINE_MS, limits })
 
   return {
-    ...{ claimIndex, log, reads, reader: createPlantReader(counted, claimIndex, options) },
+    ...{ claimIndex, log, reads },
 
     /** Appends a claim to the log and delivers it to the tail. */
     async write(id: bigint): Promise<Claim> {
@@ -97,7 +83,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS } = {
       await redis.hset(plants, String(id), 'no entry')
     },
 
-    list: (limit: number, cursor = firstCursor(PARTITIONS), token = NO_TOKEN) => lister.list({ limit, cursor, token }),
+    list: (limit: number, cursor = firstCursor(PARTITIONS)) => lister.list({ limit, cursor, token: new Map() }),
   }
 }
 
@@ -120,21 +106,6 @@ async function openProjected(count: number, options?: Parameters<typeof openList
 }
 
 describe('the reads of a page', () => {
-  it.each([
-    ['position', firstCursor(PARTITIONS), new Map([[3 as Partition, (2 ** 48 - 1) as Offset]])],
-    ['cursor', { partition: 3 as Partition, listed: Array(PARTITIONS).fill(2 ** 48 - 1) }, NO_TOKEN],
-  ])('are few for many requests whose %s no log has, until their deadline', async (_what, cursor, token) => {
-    const many = 50
-    const store = await openLister({ deadlineMs: 1_000 })
-    const startedAt = performance.now()
-    const lists = Array.from({ length: many }, () => store.list(1, cursor, token))
-    const reads = token.size === 0 ? [] : Array.from({ length: many }, () => store.reader.read(1n as PlantId, token))
-    for (const { is } of await Promise.all([...lists, ...reads])) expect(is).toBe('coverageGap')
-    // One for each request, and of reader and lister one in 20 ms, however the first attempts are spread.
-    const again = 2 * (1 + (performance.now() - startedAt) / 20)
-    expect(store.reads.length).toBeLessThanOrEqual(lists.length + reads.length + again)
-  })
-
   it('are one of the partition in the cursor, and one of as many as fill the page or were listed to the end', async () => {
     const store = await openProjected(600)
     await store.list(5)
@@ -155,13 +126,6 @@ describe('the reads of a page', () => {
     expect(idsOf(list)).toEqual(firstIds(store.log))
     expect(list).not.toHaveProperty('next')
     expect(store.reads).toEqual(['list of 1', ...reads])
-  })
-
-  it('include a look-up of the ids that only the windows have', async () => {
-    const store = await openLister()
-    await writeAll(store, 40)
-    expect(idsOf(await store.list(100))).toEqual(firstIds(store.log))
-    expect(store.reads).toEqual(['list of 1', 'look-up in 1', 'list of 11', 'look-up in 11'])
   })
 })
 

@@ -76,13 +76,6 @@ it.each<[string, (fail: () => void) => unknown]>([
   await eventually(() => expect(table.problems()).toEqual([]))
 })
 
-it('is never ready when it is closed before', async () => {
-  const table = await (await openTable(1)).open()
-  await table.close()
-  await expect(table.ready).rejects.toThrow('the copy was closed before it was ready')
-  await table.ended
-})
-
 it('is ready at once when it is empty, ends when the table is recreated, and names options that cannot be used', async () => {
   const { open, ...topic } = await openTable(0)
   const table = await open()

@@ -134,10 +134,4 @@ describe('replaying plants', () => {
       await other.disconnect()
     }
   })
-
-  it('ends with an error when the first claims exceed maxMib', async () => {
-    const log = await openLog(0)
-    for (let batch = 0; batch < 5; batch++) await log.append(5_000)
-    await expect(replayed({ ...log.common, maxMib: 1 })).rejects.toMatchObject({ code: 'first-claims' })
-  })
 })

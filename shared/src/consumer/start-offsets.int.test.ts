@@ -53,7 +53,7 @@ it('the committed position is the next offset with the event id before it; an of
   const { kafka, topic, append } = await openTopic(1)
   const [, , third] = await append(4)
   const groupId = newGroup()
-  await commitGroupOffsets(kafka, groupId, topic, [{ partition: 0 as Partition, next: 2 as Offset, metadata: '' }])
+  await commitGroupOffsets(kafka, groupId, topic, [{ partition: 0 as Partition, next: 2 as Offset, metadata: '{' }])
   const consumer = await consumeInto(topic, {
     groupId,
     onPlantCreated({ id }) {

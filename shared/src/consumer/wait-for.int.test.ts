@@ -6,39 +6,32 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { inFile } from './first-claims/in-file.ts'
-import { inMemory } from './first-claims/in-memory.ts'
 
 const COUNT = 20
 const LAST = `0-${COUNT - 1}`
 
-it.each([
-  ['in memory', inMemory],
-  ['in a file', () => inFile(join(temporaryFolder(), 'claims'))],
-])(
-  'a wait ends when the handler has the plant, and at once in the next process, with first claims %s',
-  async (_, open) => {
-    const topic = await openTopic(1)
-    await topic.append(COUNT)
-    const options = { groupId: newGroup(), firstClaims: open() }
-    const handling = Promise.withResolvers<void>()
-    const seen: number[] = []
-    const onPlantCreated = async ({ offset }: { offset: number }) => {
-      if (offset === COUNT - 1) await handling.promise
-      seen.push(offset)
-    }
-    const first = await consumeInto(topic.topic, { ...options, onPlantCreated })
-    await first.waitFor(`0-${COUNT - 2}`)
-    expect(seen).toHaveLength(COUNT - 1)
-    const last = first.waitFor(LAST).then(() => seen.length)
-    handling.resolve()
-    expect(await last).toBe(COUNT)
-    await first.stop()
+it('a wait ends when the handler has the plant, and at once in the next process', async () => {
+  const topic = await openTopic(1)
+  await topic.append(COUNT)
+  const options = { groupId: newGroup(), firstClaims: inFile(join(temporaryFolder(), 'claims')) }
+  const handling = Promise.withResolvers<void>()
+  const seen: number[] = []
+  const onPlantCreated = async ({ offset }: { offset: number }) => {
+    if (offset === COUNT - 1) await handling.promise
+    seen.push(offset)
+  }
+  const first = await consumeInto(topic.topic, { ...options, onPlantCreated })
+  await first.waitFor(`0-${COUNT - 2}`)
+  expect(seen).toHaveLength(COUNT - 1)
+  const last = first.waitFor(LAST).then(() => seen.length)
+  handling.resolve()
+  expect(await last).toBe(COUNT)
+  await first.stop()
 
-    const second = await consumeInto(topic.topic, options)
-    await second.waitFor(LAST)
-    expect(second.events).toEqual([])
-  },
-)
+  const second = await consumeInto(topic.topic, options)
+  await second.waitFor(LAST)
+  expect(second.events).toEqual([])
+})
 
 it('a wait ends when another member of the group has processed the position', async () => {
   const topic = await openTopic(2)

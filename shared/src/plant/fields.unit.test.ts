@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { contents, eventIds, NAME_AND_TAG, plantIds } from '../../../tests/support/generated-plants.ts'
 import { EntryError, entriesOf } from './entry.ts'
 import { type EventId, keyedEventIdWith } from './event-id.ts'
@@ -29,14 +29,12 @@ const LATER = {
   state: enumeration('announced', 'The state', ['seed', 'grown']),
 }
 const Schema = Type.Object(propertiesOf(LATER))
-const Accepted = Type.Object(propertiesOf(acceptedFields(LATER)))
 type Later = Static<typeof Schema>
 
 const ID = 42n as PlantId
 const KEY = Buffer.from('42')
 const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
 const HEAD = `${EVENT_ID.replaceAll('-', '')}00000000002a`
-const HEAD_END = 1 + HEAD.length / 2
 const claimOf = <C>(plant: C) => ({ id: ID, eventId: EVENT_ID, offset: offsetOf(42), plant })
 
 const fieldOf = (presence: Presence): fc.Arbitrary<Declaration[string]> =>
@@ -59,14 +57,6 @@ const declared = declarations.chain((declaration) => {
   const fields = fieldsOf<FieldValues>(declaration)
   return fc.tuple(fc.constant(fields), fc.array(contents(fields.fields), { minLength: 2, maxLength: 2 }))
 })
-/** Removes up to two bytes somewhere, or inserts some, or both. Most of a payload are these characters. */
-const someBytes = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('"\\{}:,0f-n'))).map((byte) => Buffer.of(byte))
-const mutations = fc
-  .tuple(fc.nat(), fc.nat(2), fc.option(someBytes, { nil: Buffer.of() }))
-  .map(([place, removed, inserted]) => (bytes: Buffer) => {
-    const at = place % (bytes.length + 1)
-    return Buffer.concat([bytes.subarray(0, at), inserted, bytes.subarray(at + removed)])
-  })
 
 describe('any declared fields', () => {
   it('have a payload, which reads as it was written, byte by byte if it is plain ASCII', () => {
@@ -81,20 +71,6 @@ describe('any declared fields', () => {
         }
       }),
       { numRuns: 1_000 },
-    )
-  })
-
-  it('are read byte by byte as by the JSON parser, with bytes removed, inserted or changed', () => {
-    fc.assert(
-      fc.property(declared, mutations, ([fields, [plant = {}]], mutate) => {
-        const { write, read, readCanonical } = payloadOf(fields)
-        const changed = mutate(write(ID, plant))
-        // A payload that begins with a space means the same, and is never canonical.
-        const forParser = Buffer.concat([Buffer.from(' '), changed])
-        expect(readCanonical(forParser, KEY)).toBeUndefined()
-        expect(read(changed, ID, KEY)).toEqual(read(forParser, ID, KEY))
-      }),
-      { numRuns: 5_000 },
     )
   })
 
@@ -146,14 +122,11 @@ it('a release that knows fewer fields ignores the others in a payload, writes th
 const STRICT = { name: LATER.name, size: int64('optional', '', [0n]), state: enumeration('required', '', ['seed']) }
 it.each<[string, object | undefined, Declaration]>([
   ['"origin":"Peru","height":"-7","state":"seed"', { origin: 'Peru', height: -7n, state: 'seed' }, LATER],
-  ['"origin":7,"height":7,"state":null', {}, LATER],
   ['"origin":"\\ud83c","height":"9223372036854775808","state":""', {}, LATER],
   ['"tag":"shade"', undefined, LATER],
-  ['"tag":null', undefined, LATER],
   ['"size":"7","state":"seed"', { size: 7n, state: 'seed' }, STRICT],
   ['"size":"7"', undefined, STRICT],
   ['"state":"grown"', undefined, STRICT],
-  ['"size":7,"state":"seed"', undefined, STRICT],
 ])(
   'another value of a later field is ignored, and of any other makes the payload unreadable: %s',
   (fields, more, of) => {
@@ -163,7 +136,7 @@ it.each<[string, object | undefined, Declaration]>([
   },
 )
 
-// Entries outlive releases: these bytes must always read so.
+// Entries outlive releases: these bytes must always read so. The fuzz target redisEntry shows that no others do.
 describe('an entry', () => {
   const [ofPlant, ofLater] = [entriesOf(NAME_AND_TAG), entriesOf(fieldsOf<Later>(LATER))]
 
@@ -192,55 +165,20 @@ describe('an entry', () => {
       expect(ofLater.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
     }
   })
-
-  it('is the only one of its plant: changed or cut in any place, it is none or that of another plant', () => {
-    const outcomes = { read: 0, refused: 0 }
-    fc.assert(
-      fc.property(declared, mutations, fc.nat(3), ([fields, [plant = {}]], mutate, cut) => {
-        const { encodeEntry, decodeEntry } = entriesOf(fields)
-        const entry = encodeEntry(claimOf(plant))
-        // Any bytes are an event id and an offset.
-        const rest = mutate(Buffer.concat([entry.subarray(0, 1), entry.subarray(HEAD_END)]))
-        const changed = Buffer.concat([rest.subarray(0, 1), entry.subarray(1, HEAD_END), rest.subarray(1)])
-        const bytes = changed.subarray(0, changed.length - cut)
-        try {
-          expect(encodeEntry(decodeEntry(ID, bytes))).toEqual(bytes)
-          outcomes.read++
-        } catch (error) {
-          if (!(error instanceof EntryError)) throw error
-          outcomes.refused++
-        }
-      }),
-      { numRuns: 5_000 },
-    )
-    expect(Math.min(outcomes.read, outcomes.refused)).toBeGreaterThan(100)
-  })
 })
 
-it('the schemas have the types of the declaration, and accept values of these, but none of an announced field', () => {
-  expectTypeOf<Static<typeof Accepted>>().toEqualTypeOf<{
-    name: string
-    tag?: string
-    origin?: string
-    height?: bigint
-  }>()
-  expectTypeOf<Later['state']>().toEqualTypeOf<'seed' | 'grown' | undefined>()
+it('the schemas accept values of the declared types, but none of an announced field', () => {
   const Both = Type.Object(propertiesOf({ size: LATER.height, state: enumeration('required', '', ['a', 'b']) }))
   expect(Value.Check(Both, { size: 2n ** 63n - 1n, state: 'b' })).toBe(true)
   for (const size of [2n ** 63n, 1, '1', null]) expect(Value.Check(Both, { size, state: 'a' })).toBe(false)
-  for (const state of ['c', '', 1, null, undefined]) expect(Value.Check(Both, { state })).toBe(false)
-  expect(Object.keys(Accepted.properties)).toEqual(['name', 'tag', 'origin', 'height'])
+  for (const state of ['c', 1, null, undefined]) expect(Value.Check(Both, { size: 1n, state })).toBe(false)
   const settable = fieldsOf<FieldValues>(acceptedFields(LATER))
   expect(settable.copyOf({ name: 'n', height: 1n, state: 'seed' })).toEqual({ name: 'n', height: 1n })
-  // Where the serializer of responses needs it.
-  expect(propertiesOf(LATER, { type: 'integer' }).height).toMatchObject({ type: 'integer', format: 'int64' })
 })
 
 it.each<[string, Declaration]>([
   ['begins with an optional field', { tag: LATER.tag }],
-  ['has no field', {}],
   ['has a reserved name', { name: LATER.name, offset: LATER.tag }],
-  ['has a name that objects have', { name: LATER.name, constructor: LATER.tag }],
   ['has a name that is no word', { name: LATER.name, 'a"b': LATER.tag }],
   ['has an entry that is too long', { name: text('required', '', [''], 20_000) }],
   ['has too many fields', Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`f${n}`, LATER.name]))],

@@ -168,16 +168,3 @@ it('a later release reapplies unreadable records exactly as it would have folded
   )
   expect(changes).toBeGreaterThan(0)
 })
-
-it('reapplying changes no readable entry, whatever is parked at its offset, and nothing in an empty read model', async () => {
-  const { redis, topic, apply, keyOf, reapply, stored } = await openApplying()
-  const reapplied = [{ was: PARKED.unknownVersion, record: claimAt(0, 7n, { plant: plantWith({ name: 'oak' }) }) }]
-  expect(await reapply(P, reapplied)).toBe(0)
-  expect(await redis.keys(`{${topic}:*`)).toEqual([])
-
-  await apply(P, BEFORE_LOG, batchOf(0, [7n]))
-  const { plants } = await stored(P)
-  await redis.hset(await keyOf(P, 'parked'), '0', PARKED.unknownVersion)
-  expect(await reapply(P, reapplied)).toBe(1)
-  expect((await stored(P)).plants).toEqual(plants)
-})

@@ -50,20 +50,6 @@ const batch = (first: number, count: number) =>
     Array.from({ length: count }, (_, n) => BigInt(first + n)),
   )
 
-// tests/simulation/redis-scripts.long shows the results of the scripts in any order, and after losses of data.
-it('starting to fill rejects a name under which there is a key, and leaves what has lost its meta', async () => {
-  const { generations, redis, at, filled, expectUnchanged } = await openGenerations()
-  for (const kind of ['meta', 'plants', 'parked']) await redis.hset(`${at}of-${kind}:${kind}`, 'a', 'b')
-  await redis.rpush(`${at}of-order:order`, 'a')
-  for (const kind of ['meta', 'plants', 'order', 'parked'])
-    expect(await expectUnchanged(() => generations.startFilling(P, `of-${kind}`))).toEqual({ is: 'nameTaken' })
-
-  await filled('left', 2)
-  await redis.del(`${at}left:meta`)
-  expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'started', generation: 'fresh' })
-  expect(await generations.drop(P, 'left')).toEqual({ is: 'dropped', keys: 2 })
-})
-
 it.each([
   ['a newer release', { fold: '2' }, /fold version 2.*start that release/],
   ['a topic of another size', { partitions: '4' }, /4 partitions.*PLANTS_PARTITIONS is 3/],
@@ -93,15 +79,6 @@ it.each(['x', ''])('a fold version "%s" is not that of a newer release: what is 
   expect(await generations.reapply(P, [])).toBe(0)
   await apply(P, checkpoint, batch(2, 1))
   expect(await generations.state(P)).toMatchObject({ fold: 1, plants: 3 })
-})
-
-it('switching leaves the pointer to what another rebuild fills', async () => {
-  const { generations, redis, at, live, filled } = await openGenerations()
-  await live('old', 1)
-  await filled('new', 1)
-  await redis.set(`${at}filling`, 'another')
-  expect(await generations.switchTo(P, SWITCH)).toEqual({ is: 'switched' })
-  expect(await redis.get(`${at}filling`)).toBe('another')
 })
 
 it('listing returns all generations of each partition, also those without a meta, and keys of none', async () => {

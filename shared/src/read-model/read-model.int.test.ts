@@ -1,7 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { documentedRights } from '../../../tests/support/documented-rights.ts'
 import type { LogBatch } from '../../../tests/support/generated-logs.ts'
 import { listen } from '../../../tests/support/listen.ts'
 import { openReadModel } from '../../../tests/support/opened-read-model.ts'
@@ -56,18 +55,6 @@ it('an unreadable entry is an EntryError among the entries of a look-up, and fai
   expect((await other)?.claims).toHaveLength(1)
 })
 
-it('reading needs only the documented rights of an api', async () => {
-  const { url } = await startOwnRedis()
-  const { topic, redis, apply } = await openReadModel({ redisUrl: url })
-  await apply(P, BEFORE_LOG, batchAt(0))
-  const claim = claimOf(batchAt(0))
-  await redis.call('ACL', 'SETUSER', 'api', 'on', 'nopass', `~{${topic}:*`, ...documentedRights().reading)
-  const asApi = await openReadModel({ topic, redisUrl: url.replace('//', '//api:any@') })
-  expect(await asApi.readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([{ checkpoint: 0, entries: [claim] }])
-  expect(await list(asApi.readModel, [{ partition: P, from: 0, count: 1 }])).toMatchObject([{ claims: [claim] }])
-  expect(await asApi.readModel.meta(P)).toMatchObject({ plants: 1 })
-})
-
 it('a Redis that forgets its scripts receives them again, also of several calls at once', async () => {
   // Its own: a command of another test, sent again after one SCRIPT FLUSH, would fail after the next one.
   const { url } = await startOwnRedis()
@@ -88,14 +75,6 @@ it('a Redis that forgets its scripts receives them again, also of several calls 
   await apply(P, at, batchAt(1))
   await redis.script('FLUSH')
   expect(await readModel.meta(P)).toMatchObject({ checkpoint: { offset: 1 }, plants: 1, voids: 1 })
-})
-
-it('the Redis server is rejected when it may evict; the message names the setting and its value', async () => {
-  const { url } = await startOwnRedis()
-  const { readModel, redis } = await openReadModel({ redisUrl: url })
-  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
-  const message = expect.stringMatching(/set maxmemory-policy to noeviction \(it is allkeys-lru\)/)
-  await expect(readModel.checkServer()).rejects.toMatchObject({ name: 'PreconditionError', message })
 })
 
 describe('a Redis that is gone', () => {

@@ -68,7 +68,6 @@ describe('the settings of Redis', () => {
   it.each<[RedisSettings, string]>([
     [{}, 'REDIS_URL is missing: .* or set REDIS_SENTINELS or REDIS_CLUSTER_NODES'],
     [{ ...URL_SETTINGS, ...CLUSTER }, 'REDIS_URL and REDIS_CLUSTER_NODES contradict each other: set one of them'],
-    [{ ...SENTINELS, ...CLUSTER }, 'REDIS_SENTINELS and REDIS_CLUSTER_NODES contradict each other: set one of them'],
     [{ REDIS_SENTINELS: 's1:26379' }, 'REDIS_SENTINEL_NAME is missing: .*'],
     [{ ...CLUSTER, REDIS_SENTINEL_NAME: 'plants' }, 'REDIS_SENTINEL_NAME needs REDIS_SENTINELS'],
     ...['u:p@:x', 'redis/1.5', 'redis/1?db=2', '/3', 'u:%hunter2@redis', 'u:1#hunter2@redis'].map(notAUrl),
@@ -79,11 +78,9 @@ describe('the settings of Redis', () => {
     [{ ...URL_SETTINGS, REDIS_TLS: 'on' }, 'REDIS_TLS is for .*: write rediss:// in REDIS_URL instead'],
     [{ ...CLUSTER, REDIS_USERNAME: 'u' }, 'REDIS_USERNAME needs a password: set .*'],
     [{ ...CLUSTER, REDIS_PASSWORD: 'a', REDIS_PASSWORD_FILE: 'b' }, 'REDIS_PASSWORD and .* contradict each other: .*'],
-    [{ ...SENTINELS, REDIS_SENTINEL_USERNAME: 'u' }, 'REDIS_SENTINEL_USERNAME needs a password: set .*'],
     [{ ...CLUSTER, REDIS_PASSWORD_FILE: file('empty', '\n') }, 'REDIS_PASSWORD_FILE names .*, which is empty'],
     [{ ...CLUSTER, REDIS_CA_FILE: authority.ca }, 'REDIS_CA_FILE needs TLS: set REDIS_TLS to on'],
     [{ ...URL_SETTINGS, REDIS_CA_FILE: client.key }, 'REDIS_CA_FILE names .*, which has no certificate in PEM'],
-    [{ ...URL_SETTINGS, REDIS_CA_FILE: '/nowhere' }, 'REDIS_CA_FILE names /nowhere, which cannot be read .*'],
     [
       { REDIS_SENTINELS: 's1:26379', REDIS_USERNAME: 'u', REDIS_CA_FILE: authority.ca },
       'REDIS_SENTINEL_NAME is missing.*; REDIS_USERNAME needs a password.*; REDIS_CA_FILE needs TLS.*',
@@ -92,14 +89,5 @@ describe('the settings of Redis', () => {
     const refused = () => redisAccessOf(settings)
     expect(refused).toThrow(PreconditionError)
     expect(refused).toThrow(new RegExp(`^settings: ${message}$`))
-  })
-
-  it.each<[RedisSettings, string]>([
-    [{ REDIS_URL: 'redis://u:p@redis' }, 'user and password in REDIS_URL'],
-    [{ REDIS_URL: 'redis://u@redis', REDIS_PASSWORD: 'p' }, 'the user in REDIS_URL or REDIS_PASSWORD'],
-    [{ REDIS_URL: 'redis://redis' }, 'REDIS_USERNAME or REDIS_PASSWORD'],
-    [{ ...CLUSTER, REDIS_PASSWORD_FILE: file('p', 'p') }, 'REDIS_USERNAME or REDIS_PASSWORD_FILE'],
-  ])('are named when a login fails: %o', (settings, names) => {
-    expect(redisAccessOf(settings).loginSettings.redis).toBe(names)
   })
 })

@@ -18,7 +18,6 @@ it.each([
   ['NOAUTH HELLO must be called with the client already authenticated', /^Redis requires a login: set REDIS_USERNAME/],
   [`${AT_SENTINELS} NOAUTH Authentication required.`, /^a sentinel requires a login: set REDIS_SENTINEL_PASSWORD/],
   ["NOPERM this user has no permissions to run the 'info' command or its subcommand", /give the user \+info;/],
-  ["NOPERM this user has no permissions to run the 'cluster|slots' command", /give the user \+cluster\|slots;/],
   [
     'NOPERM this user has no permissions to access one of the keys used as arguments',
     /give the user access to the keys of the topic;/,
@@ -41,7 +40,6 @@ it.each([
   [`${IN_SCRIPT} Unknown Redis command called from Lua script`, /^Redis has no command of a script: undo its rename-c/],
   ['no node of the Redis Cluster is ready', /^the nodes of the Redis Cluster cannot be used: check their state/],
   ['ERR DB index is out of range', /^Redis does not have this database: correct the number in REDIS_URL/],
-  ['ERR SELECT is not allowed in cluster mode', /^Redis does not have this database: correct the number in REDIS_URL/],
   ['unable to verify the first certificate', /REDIS_CA_FILE must name its authority/],
   ['certificate has expired', /^the certificate of Redis has expired or is not valid yet: renew it, or correct/],
   ["Hostname/IP does not match certificate's altnames: IP: 10.0.0.1 is not in the cert's list", /a name that it has/],
@@ -58,8 +56,6 @@ const HANGS = `Redis at ${ADDRESS} does not respond (timed out): check that it r
 it.each([
   ["Stream isn't writeable and enableOfflineQueue options is false", UNREACHABLE],
   ['Connection is closed.', UNREACHABLE],
-  ['connect ECONNREFUSED 127.0.0.1:6379', UNREACHABLE],
-  ['getaddrinfo ENOTFOUND redis', UNREACHABLE],
   ['no node of the Redis Cluster is reachable', UNREACHABLE],
   ['Command aborted due to connection close', UNREACHABLE],
   ['Cluster is ended.', UNREACHABLE],

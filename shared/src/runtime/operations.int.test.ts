@@ -4,7 +4,6 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { openRaw } from '../../../tests/support/raw-connection.ts'
 import { PreconditionError } from './failures.ts'
-import { createMetrics } from './metrics.ts'
 import { type OperationsParts, openOperationsPort } from './operations.ts'
 
 const noMetrics = {
@@ -61,15 +60,6 @@ it.each([
   }
 })
 
-it('the port responds to HEAD like to GET, without the body', async () => {
-  const { url } = await openPort({ readiness: () => ['kafka: away'], metrics: createMetrics('test') })
-  for (const path of [...PATHS, '/nothing']) {
-    const [got, head] = [await fetch(`${url}${path}`), await fetch(`${url}${path}`, { method: 'HEAD' })]
-    expect([head.status, head.headers.get('content-type')]).toEqual([got.status, got.headers.get('content-type')])
-    expect([await head.text(), (await got.text()).length > 0]).toEqual(['', true])
-  }
-})
-
 it.each([
   [
     'in use',
@@ -96,7 +86,6 @@ it('the port closes although a connection is open', async () => {
 it.each([
   ['nonsense', 'nonsense\r\n\r\n', 400],
   ['headers too large', `GET /livez HTTP/1.1\r\nX: ${'x'.repeat(9_000)}\r\n\r\n`, 431],
-  ['an unknown expectation', 'GET /livez HTTP/1.1\r\nExpect: tea\r\n\r\n', 417],
   ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
   ['a body that does not end', 'POST /livez HTTP/1.1\r\nContent-Length: 9\r\n\r\n{', 405],
   ['a head that does not end', 'GET /livez HTTP/1.1\r\n', 408],
@@ -136,33 +125,6 @@ it.each([
   connection.write(`GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n${more}`)
   await connection.closed
   expect(connection.received()).toBe('')
-})
-
-it('concurrent scrapes share one rendering of the metrics, and a later scrape gets a new one', async () => {
-  const texts: ((text: string) => void)[] = []
-  const metrics = () => new Promise<string>((resolve) => texts.push(resolve))
-  const { url } = await openPort({ metrics: { ...noMetrics, metrics } })
-  const many = Array.from({ length: 10 }, () => openRaw(url))
-  for (const { write } of many) write('GET /metrics HTTP/1.1\r\n\r\n')
-  await eventually(() => expect(texts).toHaveLength(1))
-  expect((await fetch(`${url}/livez`)).status).toBe(200)
-  texts[0]?.('first')
-  for (const { responses } of many) await eventually(() => expect(responses()).toMatchObject([{ body: 'first' }]))
-  const later = fetch(`${url}/metrics`)
-  await eventually(() => expect(texts).toHaveLength(2))
-  texts[1]?.('second')
-  expect(await (await later).text()).toBe('second')
-})
-
-it('connections that are reset at any point do no harm', async () => {
-  const { url } = await openPort({ metrics: createMetrics('test') })
-  const beginnings = ['CONNECT x:1 HTTP/1.1\r\n\r\n', 'GET /metrics HTTP/1.1\r\n\r\n', 'GET /livez', 'x']
-  for (const beginning of Array<string[]>(20).fill(beginnings).flat()) {
-    const { socket, closed } = openRaw(url)
-    socket.write(beginning, () => socket.resetAndDestroy())
-    await closed
-  }
-  expect((await fetch(`${url}/livez`)).status).toBe(200)
 })
 
 it('connections beyond a hundred are closed, until others end', async () => {

@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import { expect, it } from 'vitest'
 import { SERVICE_SETTINGS, tableOf } from '../stores/store-settings.ts'
 import { PreconditionError } from './failures.ts'
-import { HOST_PORT } from './host-port.ts'
 import { Port, readSettings } from './settings.ts'
 
 const Settings = Type.Object({
@@ -78,12 +77,6 @@ it.each(['/', 'plants', '/plants/', 'urn:', '/a b', '/plants?eu', '/plants#eu', 
   'the source of events is not %j',
   (source) => expect(messageOf({ EVENT_SOURCE: source })).toMatch(/^settings: EVENT_SOURCE must be a URI,/),
 )
-
-it('the port of an address is from 1 to 65535', () => {
-  const isAddress = new RegExp(HOST_PORT)
-  const accepted = Array.from({ length: 100_000 }, (_, port) => port).filter((port) => isAddress.test(`kafka:${port}`))
-  expect([accepted.at(0), accepted.at(-1), accepted.length]).toEqual([1, 65_535, 65_535])
-})
 
 it('the topic of the table is another than that of the log, and its name has the length that Kafka allows', () => {
   const same = { PLANTS_TOPIC: 'plants', PLANTS_TABLE: 'plants' }

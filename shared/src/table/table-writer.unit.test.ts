@@ -27,7 +27,6 @@ const checkpointAt = (offset: number): Checkpoint => (offset < 0 ? BEFORE_LOG : 
 const recordsOf = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => recordAt(from + n))
 
 type Channel = Parameters<TableStores['appendEach']>[1]
-type OnRecords = Parameters<TableStores['readLog']>[1]
 
 type Inputs = {
   /** Called before the latest row of a partition of the table is read, which fails if this throws. */
@@ -188,26 +187,6 @@ it('counts the partitions that wait, also while their latest rows cannot be read
   expect([writer.waiting(), rows]).toEqual([0, [offsets(10), offsets(10)]])
 })
 
-it('a partition that is assigned anew while it is caught up gets no row before those before it', async () => {
-  const readings: OnRecords[] = []
-  const { writer, follow, pass, rows } = openWriter({
-    readLog(_ranges, onRecords) {
-      readings.push(onRecords)
-      return never()
-    },
-  })
-  follow(-1, 9)
-  await pass()
-  writer.follow(new Map())
-  follow(-1, 9)
-  await pass()
-  const [former, latter] = readings
-  await former?.(P1, recordsOf(5, 8), checkpointAt(7))
-  expect(rows).toEqual([[], []])
-  await latter?.(P1, recordsOf(0, 10), checkpointAt(9))
-  expect(rows).toEqual([[], offsets(10)])
-})
-
 it('the queue of a partition that waits leaves room for others', async () => {
   const ranges: Partition[] = []
   const { follow, apply, pass, rows } = openWriter({
@@ -229,31 +208,4 @@ it('the queue of a partition that waits leaves room for others', async () => {
   await pass()
   expect(rows).toEqual([offsets(5), []])
   expect(ranges).not.toContain(P0)
-})
-
-it('partitions that fail one by one are read again by few readers, and written when they can be', async () => {
-  const PARTITIONS = 12
-  let isAway = true
-  let [reading, most] = [0, 0]
-  const { writer, follow, pass, rows } = openWriter({
-    async beforeLookUp() {
-      if (isAway) throw new Error('Redis is away')
-    },
-    async readLog(ranges, onRecords) {
-      most = Math.max(most, ++reading)
-      for (const [partition, range] of ranges) {
-        await pass(STEP_MS)
-        await readAll(new Map([[partition, range]]), onRecords, new AbortController().signal)
-      }
-      reading--
-    },
-  })
-  follow(9, 9)
-  writer.follow(new Map(Array.from({ length: PARTITIONS }, (_, p) => [p as Partition, checkpointAt(9)])))
-  await pass(10_000)
-  // The first reading, and three that repeat it.
-  expect(most).toBeLessThanOrEqual(4)
-  isAway = false
-  await pass(10_000)
-  expect(rows).toEqual([offsets(10), offsets(10)])
 })

@@ -25,7 +25,6 @@ describe('first claims in memory', () => {
   })
 
   it.each([
-    ['in sequence', (n: number) => BigInt(n)],
     ['that differ in their high half only', (n: number) => BigInt(n) << 32n],
     ['at random', (n: number) => BigInt.asIntN(64, BigInt(n) * 0x9e37_79b9_7f4a_7c15n)],
   ])('are kept of a hundred thousand ids %s, over many chunks, in at most 30 bytes each', (_, idOf) => {

@@ -91,23 +91,6 @@ describe('the schema of version 1', () => {
       { numRuns: 3_000 },
     )
   })
-
-  it('means the same to engines that match code points and to those that match UTF-16 units, and where `$` lets a line end through', () => {
-    const { id, name, tag } = schema.properties
-    expect(tag.pattern).toBe(name.pattern)
-    fc.assert(
-      fc.property(texts, (text) => {
-        for (const flags of ['', 'u']) {
-          expect(new RegExp(name.pattern, flags).test(text)).toBe(text.isWellFormed())
-          expect(new RegExp(id.not.pattern, flags).test(`${text}\n`)).toBe(true)
-        }
-      }),
-    )
-  })
-
-  it('accepts its own examples', () => {
-    for (const example of schema.examples) expect(isPayload(example)).toBe(true)
-  })
 })
 
 describe('the AsyncAPI document', () => {

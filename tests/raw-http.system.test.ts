@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { expectErrorShape, readPlant } from './support/client.ts'
+import { expectErrorShape } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 import { openRaw, type RawResponse } from './support/raw-connection.ts'
@@ -95,13 +95,11 @@ describe.each([
     ['an invalid host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), 40000, /Host/],
     ['two content types', post('{}', 'Content-Type: text/plain'), 40000, /content-type/],
 
-    ['a header too large', head('GET /plants/1', `X-A: ${text(MORE_THAN_MAX_HEADERS)}`), 43100],
     ['too many headers', head('GET /plants/1', ...Array.from({ length: 4_000 }, (_, n) => `X${n}: x`)), 43100],
     ['many headers before the token', `${manyHeaders}${auth}\r\n`, 40401],
     ['a long id', head(`GET /plants/${'1'.repeat(1_500)}`), 40004],
     ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
     ['chunks too large', chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))), 41300],
-    ['a chunk extension without end', chunked(`2;${text(20_000)}`), 41300],
     ['a name too long', post(`{"id":84,"name":"${text(MAX_TEXT + 1)}"}`), 40002, /name .*at most 1000 .*1001/],
 
     ['null', post('null'), 40002, /JSON object.*it is null/],
@@ -109,26 +107,17 @@ describe.each([
     ['everything wrong', post('{"id":"1","name":1,"tag":[]}'), 40002, /string, but it is 1; tag .*array; id .*"1"/],
     ['a number that would fill all memory', post('{"id":1e999999999,"name":"n"}'), 40002, /it is 1e999999999/],
     ['a long number', post(`{"id":${'9'.repeat(1_000)},"name":"n"}`), 40002, /it is 9{40}…$/],
-    ['half a surrogate pair', post('{"id":1,"name":"\\ud83c"}'), 40002, /without unpaired surrogates, but it is/],
     ['no body', head('POST /plants'), 40002, /it is missing/],
     ['an empty body', head('POST /plants', json), 40001, /empty/],
     ['a body of another type', brace('Content-Type: text/plain'), 41500],
-    ['a body of a type that only begins like JSON', brace('Content-Type: application/jsonp'), 41500],
-    ['a body of another charset', brace(`${json}; charset=latin1`), 41500],
     ['a body of a coding', brace(json, 'Content-Encoding: gzip'), 41500],
     ['a body of JSON in UTF-8', brace(`${json}; charset="UTF-8"`, 'Content-Encoding: identity'), 40001],
-    ['a body of JSON, shouted', brace('Content-Type: APPLICATION/JSON'), 40001],
 
     ['an unknown path', head('GET /nothing'), 40400],
-    ['no plant', head('GET /plants/'), 40400],
     ['a path that cannot be decoded', head('GET /plants/%zz'), 40400],
-    ['everything', head('OPTIONS *'), 40400],
-    ['an unknown path, however large its body', head('POST /nothing', json, 'Content-Length: 2001'), 40400],
     ['an invalid id', head('GET /plants/1.0'), 40004],
     ['a plant that there is not', head('GET /plants/404?x=1'), 40401],
     ['the whole URL', head('GET http://x/plants/404'), 40401],
-    ['an invalid limit of a list', head('GET /plants?limit=0'), 40007],
-    ['an invalid cursor of a list', head('GET /plants?cursor=x'), 40008],
     ['an invalid position for a list', head('GET /plants', 'Plants-Position: x'), 40006],
   ])('%s', async (_what, request, error, message) => {
     const [response] = await requestRaw(request)
@@ -147,14 +136,6 @@ describe.each([
     expect(response?.headers).toMatchObject({ allow, 'x-request-id': expect.stringMatching(/./) })
   })
 
-  it('HEAD has the response of GET, without a body', async () => {
-    const connection = openRaw(api.url)
-    connection.write(head('HEAD /plants/404', 'Connection: close'))
-    await connection.closed
-    expect(connection.received()).toMatch(/^HTTP\/1\.1 404 .*\r\ncontent-type: application\/json/s)
-    expect(connection.received().endsWith('\r\n\r\n')).toBe(true)
-  })
-
   it.each([
     ['as large a body', post('{"id":80,"name":"n"}'.padEnd(2_000)), 'n'],
     ['as long a name', post(`{"id":81,"name":"${text(MAX_TEXT)}"}`), text(MAX_TEXT)],
@@ -170,11 +151,8 @@ describe.each([
     ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['two lengths', head('POST /plants', json, 'Content-Length: 2', 'Content-Length: 40')],
     ['a length and a coding', head('POST /plants', json, 'Content-Length: 2', 'Transfer-Encoding: chunked')],
-    ['an unknown coding', head('POST /plants', json, 'Transfer-Encoding: gzip')],
-    ['a coding before chunked', head('POST /plants', json, 'Transfer-Encoding: gzip, chunked')],
     ['a coding in HTTP/1.0', `${inHttp10}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ['chunked, but not last', head('POST /plants', json, 'Transfer-Encoding: chunked, identity')],
-    ['a chunk without a size', chunked('x\r\n{}\r\n')],
     ['a chunk longer than its size', chunked('2\r\n{}}\r\n')],
   ])('%s gets one response, and nothing that follows is a request', (_what, request) =>
     expectOnlyError(request + smuggled, 40000),
@@ -232,29 +210,15 @@ describe.each([
     const expecting = ['Content-Length: 5', 'Expect: 100-continue']
     it.each<[string, string, number]>([
       ['no token', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n', 40100],
-      ['too much', head('POST /plants', json, 'Content-Length: 2001', 'Expect: 100-continue'), 41300],
       ['a coding', head('POST /plants', json, 'Content-Encoding: br', ...expecting), 41500],
-      ['a media type', head('POST /plants', 'Content-Type: text/plain', ...expecting), 41500],
       ['nothing there', head('POST /nothing', json, ...expecting), 40400],
     ])('no 100 is sent (%s), and the connection closes', (_what, request, error) => expectOnlyError(request, error))
-
-    it('HTTP/1.0 has no expectations: one response, which closes the connection', async () => {
-      for (const expectation of ['100-continue', 'tea']) {
-        const fields = `${auth}${json}\r\nContent-Length: 1\r\nExpect: ${expectation}\r\n\r\n`
-        await expectOnlyError(`POST /plants HTTP/1.0\r\n${fields}{`, 40001)
-      }
-    })
   })
 
   describe('several requests on one connection', () => {
     it('get their responses in order, however long each takes', async () => {
       const responses = await requestRaw(waits + head('GET /plants/404') + post('{') + waits + head('GET /x'), 5)
       expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 40401, 40001, 50303, 40400])
-    })
-
-    it('get their responses before a CONNECT does', async () => {
-      const responses = await untilClosed(`${waits}${waits}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
-      expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 50303, 40500])
     })
 
     it('get their responses before a malformed one does', async () => {
@@ -280,22 +244,6 @@ describe.each([
       expect(connection.responses()).toHaveLength(1)
       expectError(connection.responses()[0], 40100)
     })
-  })
-
-  it('clients that leave at any point do no harm', async () => {
-    const whole = post('{"id":98,"name":"n"}')
-    const beginnings = ['', 'x', chunked('5\r\n{"i'), whole, whole.slice(0, -3), waits, head('GET /x').repeat(50)]
-    for (const beginning of beginnings) {
-      for (let round = 0; round < 10; round++) {
-        const connection = openRaw(api.url)
-        connection.socket.write(beginning, 'latin1', () => {
-          if (round % 2 === 0) connection.reset()
-          else connection.socket.destroy()
-        })
-        await connection.closed
-      }
-    }
-    expect((await readPlant(api.url, 404n))?.status).toBe(404)
   })
 
   it('a client that only closes its sending side gets its response', async () => {

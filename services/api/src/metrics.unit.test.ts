@@ -19,19 +19,3 @@ it.each([
     }
   },
 )
-
-it('samples the creates that were successful, and no other request', () => {
-  const { requestCompleted, sample } = addApiMetrics(createMetrics('test'))
-  const totals = () => ({ claims: 0, bytes: 0, gaps: 0, readModelLag: 0 })
-  const sampled = (lag?: number) => sample({ totals, lag: () => lag }, { WINDOW_MAX_MIB: 1 })
-  const create = { method: 'POST', route: '/plants', status: 200, error: undefined, durationMs: 30 }
-  sampled()
-  for (const status of [400, 401, 503, 0]) requestCompleted({ ...create, status })
-  requestCompleted({ ...create, method: 'GET' })
-  expect(sampled()).toMatchObject({ perSecond: 0, p50Ms: null, p99Ms: null })
-  expect([sampled().lag, sampled(2).lag]).toEqual([null, 0])
-  requestCompleted(create)
-  const { perSecond, p50Ms } = sampled()
-  expect(perSecond).toBeGreaterThan(0)
-  expect(p50Ms).toBeGreaterThan(25)
-})

@@ -77,17 +77,6 @@ describe('replaying plants', () => {
     }
   })
 
-  it('ends with the error of onProgress, synchronous or not, also at its end', async () => {
-    const { common } = await openLog(300)
-    const full = new Error('full')
-    function throwing() {
-      throw full
-    }
-    for (const onProgress of [throwing, () => Promise.reject(full)])
-      for (const progressEveryMs of [1, 3_600_000])
-        await expect(replayed({ ...common, progressEveryMs, onProgress })).rejects.toBe(full)
-  })
-
   it.each([
     ['the error of a handler', false, 4],
     ['its signal, after the running handler,', true, 5],

@@ -27,6 +27,7 @@ const checkpointAt = (offset: number): Checkpoint => (offset < 0 ? BEFORE_LOG : 
 const recordsOf = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => recordAt(from + n))
 
 type Channel = Parameters<TableStores['appendEach']>[1]
+type OnRecords = Parameters<TableStores['readLog']>[1]
 
 type Inputs = {
   /** Called before the latest row of a partition of the table is read, which fails if this throws. */
@@ -185,6 +186,26 @@ it('counts the partitions that wait, also while their latest rows cannot be read
   led = [P0]
   await pass(10_000)
   expect([writer.waiting(), rows]).toEqual([0, [offsets(10), offsets(10)]])
+})
+
+it('a partition that is assigned anew while it is caught up gets no row before those before it', async () => {
+  const readings: OnRecords[] = []
+  const { writer, follow, pass, rows } = openWriter({
+    readLog(_ranges, onRecords) {
+      readings.push(onRecords)
+      return never()
+    },
+  })
+  follow(-1, 9)
+  await pass()
+  writer.follow(new Map())
+  follow(-1, 9)
+  await pass()
+  const [former, latter] = readings
+  await former?.(P1, recordsOf(5, 8), checkpointAt(7))
+  expect(rows).toEqual([[], []])
+  await latter?.(P1, recordsOf(0, 10), checkpointAt(9))
+  expect(rows).toEqual([[], offsets(10)])
 })
 
 it('the queue of a partition that waits leaves room for others', async () => {

@@ -29,6 +29,7 @@ async function stateOf(wait: Promise<void>): Promise<unknown> {
 it.each<[string, string[], string, string]>([
   ['of an offset before one that was processed', ['3-121'], '3-120', 'passed'],
   ['of the next offset', ['3-119'], '3-120', 'waits'],
+  ['of another partition', ['2-500'], '3-120', 'waits'],
   ['that was passed before the position went back', ['3-120', '3-7'], '3-120', 'passed'],
   ['of several partitions', ['3-120', '1-5'], '3-120, 1-5', 'passed'],
   ['of several partitions, one of which is behind', ['3-120', '1-4'], '3-120, 1-5', 'waits'],
@@ -38,6 +39,35 @@ it.each<[string, string[], string, string]>([
   ['that is no text', [], null as never, 'invalid-position'],
 ])('a wait for a position %s', async (_about, passed, position, state) => {
   expect(await stateOf(given(...passed).wait(position))).toBe(state)
+})
+
+it('a wait ends when the last of its partitions gets there, and not before', async () => {
+  const { wait, pass, waitedFor } = given('3-100')
+  const waiting = wait('3-99, 2-120, 1-5')
+  pass('1-9')
+  expect([await stateOf(waiting), ...waitedFor()]).toEqual(['waits', 2])
+  pass('2-120')
+  expect([await stateOf(waiting), ...waitedFor()]).toEqual(['passed'])
+})
+
+it('a wait fails with the reason of its signal, and no other wait with it', async () => {
+  const { wait, pass } = given()
+  const abort = new AbortController()
+  const [aborted, other] = [wait('0-1', abort.signal), wait('0-1')]
+  abort.abort('too late')
+  expect([await stateOf(aborted), await stateOf(other)]).toEqual(['too late', 'waits'])
+  expect(await stateOf(wait('0-1', abort.signal))).toBe('too late')
+  pass('0-1')
+  expect(await stateOf(other)).toBe('passed')
+})
+
+it('a wait fails when the consumer ends, then and later', async () => {
+  const { wait, end, pass } = given('1-1')
+  const waiting = wait('0-1')
+  end(new PlantConsumerError('another-log', 'another log'))
+  pass('0-1')
+  expect(await stateOf(waiting)).toBe('another-log')
+  expect(await stateOf(wait('1-1'))).toBe('another-log')
 })
 
 it('a check refuses a position that the log does not have, unless the end of its partition is unknown', async () => {

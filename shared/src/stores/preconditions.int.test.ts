@@ -1,9 +1,10 @@
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { deleteTopic } from '../../../tests/support/backups.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
+import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
-import { createTestTopic } from '../../../tests/support/topic.ts'
+import { createTestTopic, setPartitions } from '../../../tests/support/topic.ts'
 import { createAppender } from '../event-log/append.ts'
 import { checkTopic } from '../event-log/topic.ts'
 import { DEFAULT_SOURCE } from '../plant/plant-created.ts'
@@ -21,8 +22,8 @@ const fastTime: Time = {
 }
 
 /** A topic with one partition and ten events, which the reader of the watch has passed. */
-async function openPassedTopic() {
-  const topic = await createTestTopic(inject('kafkaBrokers'), 1)
+async function openPassedTopic(kafkaBrokers = inject('kafkaBrokers')) {
+  const topic = await createTestTopic(kafkaBrokers, 1)
   const appender = createAppender(topic.kafka, topic.topic)
   await appender.append(Array.from({ length: 10 }, (_, n) => newEvent(BigInt(n), 1)))
   const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, ...topic }, quietLog)
@@ -56,6 +57,14 @@ async function openPassedTopic() {
   }
 }
 
+/** The same, watched, and nothing is wrong with it yet. */
+async function watchTopic(kafkaBrokers?: string) {
+  const topic = await openPassedTopic(kafkaBrokers)
+  const { problems } = topic.watch()
+  await topic.expectFirstLook()
+  return { ...topic, problems }
+}
+
 describe('the watch of the preconditions ends the service, also without new events, for', () => {
   // The watch starts afterwards: a look in between would find no topic, or an empty one.
   it.each([
@@ -69,14 +78,29 @@ describe('the watch of the preconditions ends the service, also without new even
   })
 
   it('a deleted topic, which is named before', async () => {
-    const topic = await openPassedTopic()
-    const { problems } = topic.watch()
-    await topic.expectFirstLook()
+    const topic = await watchTopic()
     await deleteTopic(topic)
     const named =
       'kafka: Kafka does not know the topic (UNKNOWN_TOPIC_OR_PARTITION): check that it exists ' +
       'and that this user may describe it'
-    await vi.waitFor(() => expect(problems()).toEqual([named]), WAIT)
+    await vi.waitFor(() => expect(topic.problems()).toEqual([named]), WAIT)
     await topic.expectHalt(/does not exist: if it was deleted, restore it: \S+\. Else create it with 1 partitions/)
   })
+
+  // topic.int shows what else a look finds.
+  it('a topic with an added partition', async () => {
+    const topic = await watchTopic()
+    await setPartitions(topic, 2)
+    await topic.expectHalt(/has 2 partitions, but PLANTS_PARTITIONS is 1/)
+  })
+})
+
+it('a Kafka that hangs is a problem until it responds again', async () => {
+  const kafka = await startOwnKafka()
+  const { problems } = await watchTopic(kafka.brokers)
+  await vi.waitFor(() => expect(problems()).toEqual([]), WAIT)
+  await kafka.pause()
+  await vi.waitFor(() => expect(problems().join()).toMatch(/kafka: no response for \d+ s/), WAIT)
+  await kafka.resume()
+  await vi.waitFor(() => expect(problems()).toEqual([]), WAIT)
 })

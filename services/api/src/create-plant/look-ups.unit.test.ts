@@ -57,8 +57,7 @@ it('a partition that hangs delays the others once, by one time-out', async () =>
     await advance(20)
     expect(other.isFound).toBe(true)
   }
-  expect([hung.isOver, later.isOver, failure(P)]).toEqual([false, false, undefined])
-  expect([waitedMs(P), waitedMs(Q)]).toEqual([0, 2 * HUNG_MS])
+  expect([hung.isOver, later.isOver, waitedMs(P), failure(P)]).toEqual([false, false, 0, undefined])
   expect(failure(Q)).toEqual(new Error('timed out'))
 })
 
@@ -71,4 +70,13 @@ it('a partition that hangs is looked up again until it responds or the deadlines
   state.isHung = false
   await advance(HUNG_MS + 100)
   expect([second.isFound, failure(Q)]).toEqual([true, undefined])
+})
+
+it('a new look-up waits as long as the oldest of its partition', async () => {
+  const { find, advance, waitedMs } = openLookUps()
+  find(Q)
+  for (const passedMs of [HUNG_MS + 10, 2 * HUNG_MS, 3 * HUNG_MS]) {
+    await advance(passedMs - waitedMs(Q))
+    expect([waitedMs(P), waitedMs(Q)]).toEqual([0, passedMs])
+  }
 })

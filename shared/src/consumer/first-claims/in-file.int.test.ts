@@ -66,6 +66,12 @@ async function expectRefused(opening: Promise<unknown>, message: RegExp): Promis
   expect((refused as Error).message).toMatch(message)
 }
 
+function overwrite(path: string, from: number, length: number): void {
+  const bytes = readFileSync(path)
+  bytes.fill(0xa5, from, from + length)
+  writeFileSync(path, bytes)
+}
+
 function execute(path: string, sql: string): void {
   const database = new DatabaseSync(path)
   database.exec(sql)
@@ -131,6 +137,7 @@ describe('first claims in a file', () => {
     ],
     ['no database', /is damaged/, (path) => writeFileSync(path, 'no database, but long enough to look like one')],
     ['cut off', /is damaged .*: delete it .*rebuilt from the log/, (path) => truncateSync(path, 81_920)],
+    ['overwritten', /is damaged .*: delete it .*rebuilt from the log/, (path) => overwrite(path, 81_920, 4_096)],
   ])('are rejected when the file is %s, which does not change it', async (_what, message, change, settings) => {
     const path = await filled()
     change(path)

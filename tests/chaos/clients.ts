@@ -7,8 +7,6 @@ import { TOPIC } from './cluster.ts'
 import { largeName, type Request, type Requested, type Responded } from './history.ts'
 import { type Api, TOKEN } from './services.ts'
 
-/** Creates a second, and as many reads. */
-const RATE = 40
 const OPEN_REQUESTS_MAX = 2_000
 /** Share of the creates with a key. */
 const KEYED = 0.2
@@ -69,15 +67,16 @@ async function timed<T>(api: Api, act: () => Promise<T>): Promise<[T, Requested]
 }
 
 /**
- * Sends creates, as many reads, and lists to the apis until it is stopped, and adds every request to the history. The
- * rate does not depend on the responses: a partition that stands still takes no load from the others. Clients with an
- * `Idempotency-Key` retry as in docs/reference/http-api.md; the others send each request once.
+ * Sends `rate` creates and as many reads a second, and lists, to the apis until it is stopped, and adds every request
+ * to the history. The rate does not depend on the responses: a partition that stands still takes no load from the
+ * others. Clients with an `Idempotency-Key` retry as in docs/reference/http-api.md; the others send each request once.
  */
-export function startClients(apis: readonly Api[], history: Request[], seed: number) {
-  const random = createRandom(seed)
+export function startClients(apis: readonly Api[], history: Request[], options: { seed: number; rate: number }) {
+  const random = createRandom(options.seed)
   const open = new Set<Promise<void>>()
   const created: { id: number; position: string }[] = []
   let going = true
+  let isResting = false
   let nextId = 0
   let nextName = 0
 
@@ -143,8 +142,9 @@ export function startClients(apis: readonly Api[], history: Request[], seed: num
 
   async function pace(): Promise<void> {
     let listAt = 0
-    for (let at = performance.now(); going; at = Math.max(at + 1_000 / RATE, performance.now())) {
+    for (let at = performance.now(); going; at = Math.max(at + 1_000 / options.rate, performance.now())) {
       await delay(Math.max(0, at - performance.now()))
+      if (isResting) continue
       start(createOne)
       start(read)
       if (at < listAt) continue
@@ -154,10 +154,20 @@ export function startClients(apis: readonly Api[], history: Request[], seed: num
   }
   const paced = pace()
 
-  /** Resolves when the last response is there. */
-  return async function stop(): Promise<void> {
-    going = false
-    await paced
-    await Promise.all(open)
+  return {
+    /** Sends nothing for this time, after the last response. */
+    async rest(ms: number): Promise<void> {
+      isResting = true
+      await Promise.all(open)
+      await delay(ms)
+      isResting = false
+    },
+
+    /** Resolves when the last response is there. */
+    async stop(): Promise<void> {
+      going = false
+      await paced
+      await Promise.all(open)
+    },
   }
 }

@@ -10,7 +10,7 @@ import { PARTITION_FAULTS } from './faults/partition-faults.ts'
 import { PROCESS_FAULTS } from './faults/process-faults.ts'
 import { REDIS_FAULTS } from './faults/redis-faults.ts'
 import type { Request } from './history.ts'
-import type { Experiment } from './liveness.ts'
+import { type Experiment, isJudged } from './liveness.ts'
 
 const STORE_FAULTS = [...REDIS_FAULTS, ...BROKER_FAULTS, ...PARTITION_FAULTS]
 const FAULTS = [...PROCESS_FAULTS, ...LINK_FAULTS, ...STORE_FAULTS, ...OPERATIONS]
@@ -23,6 +23,7 @@ const HEAL_WITHIN_MS = 90_000
 const RECOVERED_WITHIN_MS = 90_000
 const LOOK_EVERY_MS = 200
 const DRAWS = 1_000
+const SLOW_MS = 1_000
 
 /**
  * An experiment injects one or two faults, holds them, removes them, and waits until everything works again. The seed
@@ -32,13 +33,13 @@ export async function runExperiment(
   cluster: Cluster,
   requests: readonly Request[],
   number: number,
-  { seed, kinds }: { seed: number; kinds?: readonly string[] | undefined },
+  options: { seed: number; kinds?: readonly string[] | undefined; holdMs?: number | undefined },
 ): Promise<Experiment & { failures: string[] }> {
-  const random = createRandom(seed * 10_007 + number)
+  const random = createRandom(options.seed * 10_007 + number)
   const scene = { ...cluster, leaders: await cluster.findLeaders() }
-  const faults = drawFaults(scene, random, kinds?.[(number - 1) % kinds.length])
+  const faults = drawFaults(scene, random, options.kinds?.[(number - 1) % options.kinds.length])
   const drawnMs = HOLD_MS.least + random.below(HOLD_MS.most - HOLD_MS.least)
-  const holdMs = Math.max(...faults.map((fault) => fault.holdMs ?? drawnMs))
+  const holdMs = options.holdMs ?? Math.max(...faults.map((fault) => fault.holdMs ?? drawnMs))
   const failures: string[] = []
   const attempt = (fault: Fault, act: () => Promise<void>) =>
     withTimeout(act()).catch((error: Error) => void failures.push(`${fault.kind}: ${error.message}`))
@@ -90,13 +91,15 @@ function withTimeout<T>(work: Promise<T>): Promise<T> {
 export function lineOf(experiment: Experiment, requests: readonly Request[]): string {
   const { number, faults, startedAt, healedAt, recoveredAt } = experiment
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
-  const creates = requests.filter(
-    ({ kind, ...request }) => kind === 'create' && request.endedAt > startedAt && request.startedAt < healedAt,
-  )
-  const failed = creates.filter((create) => create.kind === 'create' && (create.status ?? 500) >= 500)
+  const creates = requests
+    .filter(isJudged)
+    .filter(({ kind, ...create }) => kind === 'create' && create.endedAt > startedAt && create.startedAt < healedAt)
+  const failed = creates.filter(({ status }) => status !== 200)
+  const slow = creates.filter((create) => create.status === 200 && create.endedAt - create.startedAt > SLOW_MS)
+  const share = (part: readonly object[]) => `${((100 * part.length) / creates.length).toFixed(1)} %`
   const recovery = recoveredAt === undefined ? 'NOT RECOVERED' : `recovered after ${seconds(recoveredAt - healedAt)}`
-  const figures = `${seconds(healedAt - startedAt)}; ${failed.length} of ${creates.length} creates failed; ${recovery}`
-  return `${number}. ${faults.join(' + ')}: ${figures}`
+  const shares = `of ${creates.length} creates ${share(failed)} failed, ${share(slow)} took over 1 s`
+  return `${number}. ${faults.join(' + ')}: ${seconds(healedAt - startedAt)}; ${shares}; ${recovery}`
 }
 
 /** Everything is ready, and the clients have had a success of each kind on each api, and in each partition, since. */

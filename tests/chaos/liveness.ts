@@ -161,7 +161,7 @@ function gapsOf(requests: readonly Judged[]): { from: number; until: number }[] 
  * Creates and reads that succeeded or failed. *Duplicate* and *absent* are neither: a duplicate needs no append, and a
  * read of an unknown plant may have to wait for the log.
  */
-const isJudged = (request: Request): request is Judged =>
+export const isJudged = (request: Request): request is Judged =>
   request.kind !== 'list' &&
   !(request.kind === 'create' && isLarge(request)) &&
   (request.status === 200 || isFailure(request))

@@ -14,6 +14,9 @@ const MAX_MINUTES = 600
 const MINUTES_FOR_A_BUG = 1
 const MAX_SEED = 100_000
 const MAX_RUNS = 1_000
+const DEFAULT_RATE = 40
+const MAX_RATE = 1_000
+const MAX_SECONDS = 3_600
 
 /** Injected bugs of the simulation that the judge catches in real processes, and a fault that shows each soon. */
 const BUGS_TO_CATCH: readonly (readonly [bug: string, fault: string])[] = [
@@ -40,6 +43,9 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       runs: { type: 'string', default: '1' },
       experiments: { type: 'string' },
+      'hold-s': { type: 'string' },
+      'rest-s': { type: 'string' },
+      rate: { type: 'string', default: String(DEFAULT_RATE) },
       fault: { type: 'string', multiple: true },
       redis: { type: 'string', default: 'sentinels' },
       former: { type: 'string' },
@@ -52,13 +58,18 @@ async function main(): Promise<number> {
   const untilEnd = experiments === undefined ? DEFAULT_MINUTES : MAX_MINUTES
   const minutes = numberOf('minutes', values.minutes ?? String(untilEnd), MAX_MINUTES)
   const count = numberOf('runs', values.runs, MAX_RUNS)
+  const rate = numberOf('rate', values.rate, MAX_RATE)
+  const [holdMs, restMs] = (['hold-s', 'rest-s'] as const).map((name) => {
+    const text = values[name]
+    return text === undefined ? undefined : 1_000 * numberOf(name, text, MAX_SECONDS)
+  })
   const { redis } = values
   if (redis !== 'sentinels' && redis !== 'cluster') throw new Error(`--redis ${redis}: expected sentinels or cluster`)
   const former = values.former === undefined ? undefined : await checkOut(values.former)
   const sum = { experiments: 0, requests: 0, violations: 0 }
   for (let seed = firstSeed; seed < firstSeed + count; seed++) {
     console.log(`Seed ${seed}`)
-    const options = { seed, minutes, redis, experiments, kinds: values.fault, former } as const
+    const options = { seed, minutes, redis, experiments, kinds: values.fault, holdMs, restMs, rate, former } as const
     const played = await run({ ...options, say: console.log })
     sum.experiments += played.experiments
     sum.requests += played.requests
@@ -84,7 +95,7 @@ async function hunt(seed: number, part: string): Promise<number> {
   if (bugs.length === 0) throw new Error(`none of the injected bugs has "${part}" in its name`)
   let caught = 0
   for (const [bug, fault] of bugs) {
-    const chosen = { minutes: MINUTES_FOR_A_BUG, redis: 'sentinels', kinds: [fault], bug } as const
+    const chosen = { minutes: MINUTES_FOR_A_BUG, redis: 'sentinels', rate: DEFAULT_RATE, kinds: [fault], bug } as const
     const { judged } = await run({ seed, ...chosen, say: () => {} })
     if (judged.length > 0) caught++
     console.log(`${bug} (${fault}): ${judged[0]?.split(': {')[0]?.slice(0, 80) ?? 'MISSED'}`)

@@ -15,6 +15,8 @@ import { TOKEN, type Variant } from './services.ts'
 const START_TIMEOUT_MS = 60_000
 const READERS_REACH_END_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 500
+/** After a rest, so that the fault meets requests in flight. */
+const LOAD_BEFORE_FAULT_MS = 2_000
 
 type RunOptions = Variant & {
   seed: number
@@ -23,6 +25,12 @@ type RunOptions = Variant & {
   experiments?: readonly [from: number, to: number] | undefined
   /** Parts of kinds of faults: the experiments have these in turn, each alone. Drawn unless given. */
   kinds?: readonly string[] | undefined
+  /** Duration of the faults; the one that a fault declares, or a drawn one, unless given. */
+  holdMs?: number | undefined
+  /** Time without load before each fault. */
+  restMs?: number | undefined
+  /** Creates a second, and as many reads. */
+  rate: number
   say(line: string): void
 }
 
@@ -37,14 +45,18 @@ export async function run({ seed, say, ...options }: RunOptions) {
 
   /** Runs one experiment after the other under load, until the time is over or something has gone wrong. */
   async function play(cluster: Cluster): Promise<Experiment[]> {
-    const { experiments: [first, last] = [1, Infinity], kinds } = options
+    const { experiments: [first, last] = [1, Infinity], kinds, holdMs, restMs, rate } = options
     const experiments: Experiment[] = []
-    const stopClients = startClients(cluster.apis, requests, seed)
+    const clients = startClients(cluster.apis, requests, { seed, rate })
     try {
       if (!(await untilRecovered(cluster, requests, 0))) violations.push('the cluster did not get ready')
       const until = performance.now() + options.minutes * 60_000
       for (let number = first; number <= last && performance.now() < until && violations.length === 0; number++) {
-        const { failures, ...experiment } = await runExperiment(cluster, requests, number, { seed, kinds })
+        if (restMs !== undefined) {
+          await clients.rest(restMs)
+          await delay(LOAD_BEFORE_FAULT_MS)
+        }
+        const { failures, ...experiment } = await runExperiment(cluster, requests, number, { seed, kinds, holdMs })
         experiments.push(experiment)
         say(`  ${lineOf(experiment, requests)}`)
         violations.push(...failures.map((failure) => `experiment ${number}: ${failure}`))
@@ -52,7 +64,7 @@ export async function run({ seed, say, ...options }: RunOptions) {
           violations.push(`experiment ${number}: not recovered: ${await reasonsOf(cluster.services)}`)
       }
     } finally {
-      await stopClients()
+      await clients.stop()
     }
     return experiments
   }

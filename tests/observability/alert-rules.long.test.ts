@@ -89,6 +89,11 @@ const CASES: Case[] = [
     { '4m45s': [], '5m': ['PlantStorePreconditionFailed'], '10m': [] },
   ],
   [
+    'a pod that ended with exit code 78 long ago is not ready',
+    { [EXIT_CODE]: '78x80', [CONTAINER_READY]: '1x59 0x20', [BACK_OFF]: '1x4' },
+    { '16m': [] },
+  ],
+  [
     'a pod of another application ended with exit code 78',
     {
       [EXIT_CODE.replace('plant-store-api', 'api')]: '78x80',
@@ -129,6 +134,11 @@ const CASES: Case[] = [
     { '10m': [] },
   ],
   ['no projector runs', { [projector('projector_partitions')]: '' }, firesAt(1, 'PlantStoreProjectorMissing')],
+  [
+    'no projector has a partition',
+    { [projector('projector_partitions')]: '0x80' },
+    firesAt(1, 'PlantStoreProjectorMissing'),
+  ],
   ['no api runs', { [api('api_ready')]: '' }, firesAt(1, 'PlantStoreApiMissing')],
   [
     'no api is ready',
@@ -159,6 +169,11 @@ const CASES: Case[] = [
   ['0.2 % of the outcomes are unknown', failing(50302, '0+3x80'), { '10m': ['PlantStoreUnknownOutcomes'] }],
   ['0.05 % of the outcomes are unknown', failing(50302, '0+0.75x80'), { '10m': [] }],
   [
+    '2 % of the creates are not written, and their clients have left',
+    { [requests('method="POST", status="0", error="50301"')]: '0+30x80' },
+    { '10m': ['PlantStoreCreatesNotWritten'] },
+  ],
+  [
     '2 % of the accepted creates are not written, and most creates are refused',
     { ...failing(50301, '0+30x80'), ...failing(50304, '0+15000x80') },
     { '5m': ['PlantStoreCreatesNotWritten'], '10m': ['PlantStoreCreatesNotWritten', 'PlantStoreOverload'] },
@@ -170,6 +185,7 @@ const CASES: Case[] = [
     { [SLOW]: '0+1200x80', [SLOW.replace('200', '503')]: '0+300x80' },
     { '10m': ['PlantStoreSlowCreates'] },
   ],
+  ['no create has succeeded yet', { [SLOW]: '' }, { '10m': ['PlantStoreSlowCreates'] }],
   ['10 % of the creates are slow', { [SLOW]: '0+1350x80' }, { '10m': [] }],
   [
     'creates were slow until ten minutes ago',
@@ -182,6 +198,7 @@ const CASES: Case[] = [
   ),
   ['tokens cannot be checked', failing(50305, '0+1x80'), firesAt(1.25, 'PlantStoreTokensUnchecked')],
   ['the first internal error', failing(50000, '_x23 1x56'), firesAt(5.75, 'PlantStoreInternalError')],
+  ['internal errors of an hour ago', failing(50000, '3x80'), { '20m': [] }],
   [
     'internal errors before Prometheus was away',
     {
@@ -190,6 +207,11 @@ const CASES: Case[] = [
       [up('projector')]: '1x20 _x40 1x40',
     },
     { '16m': [] },
+  ],
+  [
+    'old internal errors, after a failed scrape',
+    { ...failing(50000, '3x20 _ 3x59'), [up('api')]: '1x20 0 1x59' },
+    { '10m15s': [], '10m30s': [] },
   ],
   [
     'an internal error after a restart',

@@ -6,9 +6,8 @@ import { newPlant } from '../support/generated-plants.ts'
 import { createPlantStore } from '../support/plant-store.ts'
 import { WITH_TABLE } from '../support/plants-table.ts'
 import { appendTo, createTableTopic, tableTopicOf } from '../support/topic.ts'
-import { plantsOfLog } from './dump.ts'
 import { startPostgres } from './postgres.ts'
-import { startExample } from './run-example.ts'
+import { plantsOfLog, startExample } from './run-example.ts'
 
 const IDS = 20_000
 const WAIT = { timeout: 120_000, interval: 50 }

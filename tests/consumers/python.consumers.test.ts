@@ -37,7 +37,6 @@ it.each([
   await topic.append(3)
   await followToEnd()
   await recreateTopic(topic, records)
-  await expect(followToEnd()).rejects.toThrow('does not hold at offset 2 what was read there')
   await expect(followToEnd()).rejects.toThrow(`Delete ${file}* to start again`)
   expect(await counts()).toMatchObject({ plants: 3 })
 })
@@ -62,18 +61,13 @@ it('stops when another process does not release the store', async () => {
   await expect(followToEnd()).rejects.toThrow('Another process has locked this store: one at a time.')
 })
 
-it.each([
-  ['is empty', 0],
-  ['has a position', 3],
-])('counts nothing twice when two processes fill a store that %s', async (_how, before) => {
+it('counts nothing twice when two processes fill a store', async () => {
   const { topic, follow, followToEnd, counts } = await openStore()
-  if (before > 0) await topic.append(before)
+  await topic.append(3)
   await followToEnd()
   const both = await Promise.all([follow(), follow()])
-  const outputs = () => both.map((one) => one.output())
-  const following = expect.stringContaining('Following')
-  await vi.waitFor(() => expect(outputs()).toEqual([following, following]), { timeout: WAIT_MS })
+  for (const one of both) await vi.waitFor(() => expect(one.output()).toContain('Following'), { timeout: WAIT_MS })
   for (let append = 0; append < APPENDS; append++) await topic.append(10)
-  const once = { plants: before + 10 * APPENDS, unreadable: 0, voids: 0, repeated: 0, foreign: 0 }
+  const once = { plants: 3 + 10 * APPENDS, unreadable: 0, voids: 0, repeated: 0, foreign: 0 }
   await vi.waitFor(async () => expect(await counts()).toEqual(once), { timeout: WAIT_MS })
 })

@@ -6,6 +6,8 @@ import { PROGRAMS } from '../../examples/run.ts'
 import { root } from '../../local/places.mjs'
 import { startProcess } from '../../local/processes/process.ts'
 import { runStep } from '../support/run-step.ts'
+import type { TestTopic } from '../support/topic.ts'
+import { readTruth } from '../support/truth.ts'
 
 const TIMEOUT_MS = 120_000
 
@@ -44,4 +46,13 @@ export async function startExample(name: string, args: readonly string[], settin
       await running.exited
     },
   }
+}
+
+/** A plant as the examples write it: `unreadable` in place of name and tag where its event can't be read. */
+export type PlantLine = { id: string; name?: string; tag?: string; unreadable?: true }
+
+/** The plants of a log by id, as the product folds it and as the examples write them. */
+export async function plantsOfLog(topic: TestTopic): Promise<Map<string, PlantLine>> {
+  const claims = (await readTruth(topic)).states.flatMap(({ plants }) => [...plants.values()])
+  return new Map(claims.map(({ id, plant }) => [String(id), { id: String(id), ...(plant ?? { unreadable: true }) }]))
 }

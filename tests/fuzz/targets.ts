@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { jwts } from '../../services/api/src/auth/jwt.ts'
 import { tokenOf } from '../../services/api/src/http/consistency-token.ts'
 import { HttpError } from '../../services/api/src/http/errors.ts'
 import { OtherNumber, parseJsonBody } from '../../services/api/src/http/request-body.ts'
@@ -74,26 +72,6 @@ export function tokenEntries(bytes: Buffer): void {
   assert.deepEqual(parseTokenEntries(entries.map(formatTokenEntry).join('\n'), 'the file'), entries)
 }
 
-const ISSUER = 'https://issuer.example'
-const NOW_MS = 1_790_000_000_000
-const log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} }
-const signed = await signedToken()
-const acceptJwt = jwts({
-  issuer: ISSUER,
-  audience: 'plants',
-  keyOf: createLocalJWKSet({ keys: [signed.key] }),
-  now: () => NOW_MS,
-  log,
-})
-
-/** Only what was signed is accepted. In the input `<h>`, `<p>` and `<s>` stand for the parts of a valid JWT. */
-export async function jwt(bytes: Buffer): Promise<void> {
-  const token = bytes.toString('latin1').replace(/<([hps])>/g, (_, part: 'h' | 'p' | 's') => signed.parts[part])
-  const access = await acceptJwt(token).catch((error: Error) => error)
-  if (access instanceof Error) assertFailure(access, 'invalidToken')
-  else if (access !== undefined) assert.ok(token.startsWith(`${signed.parts.h}.${signed.parts.p}.`), token)
-}
-
 /** A header that is accepted is a `traceparent` of version 00. */
 export function traceparent(bytes: Buffer): void {
   const parsed = parseTraceparent(bytes.toString('latin1'))
@@ -165,19 +143,6 @@ export function redisEntry(bytes: Buffer): void {
   const claim = thrownBy(() => decodeEntry(PLANT_ID, bytes))
   if (claim instanceof Error) assert.ok(claim instanceof EntryError, claim)
   else assert.deepEqual(encodeEntry(claim), bytes)
-}
-
-async function signedToken() {
-  const { publicKey, privateKey } = await generateKeyPair('ES256')
-  const token = await new SignJWT({ scope: 'plants:read' })
-    .setProtectedHeader({ alg: 'ES256' })
-    .setIssuer(ISSUER)
-    .setAudience('plants')
-    .setSubject('somebody')
-    .setExpirationTime(NOW_MS / 1000 + 60)
-    .sign(privateKey)
-  const [h, p, s] = token.split('.') as [string, string, string]
-  return { parts: { h, p, s }, key: await exportJWK(publicKey) }
 }
 
 /** A plant has the texts of its payload; only values of fields of later releases may be ignored. */

@@ -16,21 +16,15 @@ export const CHART = join(root, 'deploy/helm/plant-store')
 export const RELEASE = 'plant-store'
 export const README = readFileSync(join(CHART, 'README.md'), 'utf8')
 
-export type Env = { name: string; value?: string }
 export type Probe = {
   httpGet: { path: string }
   periodSeconds: number
   timeoutSeconds?: number
   failureThreshold: number
 }
-export type Container = {
-  name: string
+type Container = Record<'startupProbe' | 'livenessProbe' | 'readinessProbe', Probe> & {
   args?: string[]
-  env: Env[]
-  resources: { limits: { memory: string } }
-  startupProbe: Probe
-  livenessProbe: Probe
-  readinessProbe: Probe
+  env: { name: string; value?: string }[]
 }
 export type PodSpec = {
   terminationGracePeriodSeconds: number

@@ -23,6 +23,7 @@ const SETTINGS = {
 
 it.each([
   ['the api', 'SIGINT', argumentsOf('api'), 0],
+  ['the projector', 'SIGTERM', argumentsOf('projector'), 0],
   ['plantctl', 'SIGTERM', [PLANTCTL, 'status'], 130],
 ] as const)('%s ends in order at a %s while it loads its first package', (_name, signal, program, status) => {
   const hook = `data:text/javascript,${encodeURIComponent(HOOK)}`

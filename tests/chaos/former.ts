@@ -15,17 +15,9 @@ const git = (...args: string[]) =>
  * Undefined in a clone that has neither, as one of a single commit.
  */
 export function formerRevision(): string | undefined {
-  for (const args of [
-    ['describe', '--tags', '--abbrev=0', '--match=v*', 'HEAD^'],
-    ['rev-parse', '--verify', 'HEAD^'],
-  ]) {
-    try {
-      return git(...args)
-    } catch {
-      // The next one, then.
-    }
-  }
-  return undefined
+  const tags = git('tag', '--list', 'v*', '--merged', 'HEAD', '--no-contains', 'HEAD', '--sort=-version:refname')
+  const [, parent] = git('rev-list', '--max-count=2', 'HEAD').split('\n')
+  return tags.split('\n')[0] || parent
 }
 
 /** Puts the files and packages of a revision of this repository into a separate folder, unless they are there. */

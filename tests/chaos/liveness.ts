@@ -18,12 +18,11 @@ export const CONTINUES_WITHIN_MS = 10_000
 const AT_ONCE_MS = 3_000
 /** Retry-After of the api. A client that waits longer does not ask. */
 const BACK_OFF_MS = 1_000
-const NOT_WRITTEN = 50301
 const MAX_VIOLATIONS = 100
 
-/** Requests that a fault may stop: all, or only one kind, some apis, some partitions. */
+/** Requests that a fault may stop: all, or only creates, some apis, some partitions. */
 export type Effect = {
-  of?: 'create' | 'read' | 'large create'
+  of?: 'create'
   apis?: readonly string[]
   partitions?: readonly number[]
   /** Brokers or Redis servers that are away. Two of a kind leave no majority: nothing has to succeed until recovery. */
@@ -64,8 +63,9 @@ export function judgeLiveness(experiments: readonly Experiment[], requests: read
       // A plant that Redis has: its create came some time before the fault.
       const isStored = ({ id }: Judged) => (shownAt.get(id) ?? Infinity) < experiment.startedAt - AT_ONCE_MS
       const asked = judged.filter((request) => request.kind === 'create' || isStored(request))
-      const found = [...judgeGaps(experiment, asked), ...judgeRefused(experiment, requests)]
-      return found.map((text) => `experiment ${experiment.number}, ${experiment.faults.join(' + ')}: ${text}`)
+      return judgeGaps(experiment, asked).map(
+        (text) => `experiment ${experiment.number}, ${experiment.faults.join(' + ')}: ${text}`,
+      )
     })
     .slice(0, MAX_VIOLATIONS)
 }
@@ -89,26 +89,6 @@ function judgeGaps(experiment: Experiment, requests: readonly Judged[]): string[
     }
   }
   return [...longest.values()].sort((a, b) => b.ms - a.ms).map(({ text }) => text)
-}
-
-/** While Kafka refuses large records, their creates are not written, and the responses have to say so. */
-function judgeRefused(experiment: Experiment, requests: readonly Request[]): string[] {
-  const { effects, startedAt, healedAt } = experiment
-  if (!effects.flat().some(({ of }) => of === 'large create')) return []
-  const wrong = requests.find(
-    (request): request is CreateRequest =>
-      request.kind === 'create' &&
-      isLarge(request) &&
-      // The brokers learn of the limit a moment later.
-      request.startedAt > startedAt + AT_ONCE_MS &&
-      request.endedAt < healedAt &&
-      isFailure(request) &&
-      request.error !== NOT_WRITTEN &&
-      toleranceOf(experiment, request).forMs === 0,
-  )
-  if (wrong === undefined) return []
-  const got = `${wrong.error ?? wrong.status ?? 'no response'} instead of ${NOT_WRITTEN}`
-  return [`a refused create of partition ${wrong.partition} got ${got} (${Math.round(wrong.startedAt)} in the history)`]
 }
 
 /** No response, or one that says that the service cannot. */

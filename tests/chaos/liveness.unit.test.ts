@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { largeName, type Request } from './history.ts'
+import type { Request } from './history.ts'
 import { CONTINUES_WITHIN_MS, type Effect, judgeLiveness, UNTIL_RECOVERED } from './liveness.ts'
 
 const EVERY_MS = 200
@@ -108,17 +108,4 @@ it('judges reads of plants that were shown before the fault, and no others', () 
   expect(judged([], stopped)).toEqual([nothing('read', 0, 'api-1', 0, 30)])
   const ofOthers = stopped.map((request) => (request.startedAt < 10_000 ? request : { ...request, id: 2 }))
   expect(judged([], ofOthers as Request[])).toEqual([])
-})
-
-it.each([
-  [{ status: 503, error: 50301 }, []],
-  [{ status: 200 }, []],
-  [UNKNOWN, ['a refused create of partition 1 got 50302 instead of 50301']],
-  [{}, ['a refused create of partition 1 got no response instead of 50301']],
-])('compares what a refused create gets with what it has to be: %j', (response, violations) => {
-  const times = { api: 'api-1', startedAt: 20_000, endedAt: 21_000 }
-  const create = { kind: 'create', id: 2, partition: 1, name: largeName('plant'), ...times, ...response } as const
-  expect(judged([{ of: 'large create' }], [create])).toEqual(violations)
-  expect(judged([{ of: 'large create' }, { apis: ['api-1'], forMs: UNTIL_RECOVERED }], [create])).toEqual([])
-  expect(judged([], [create])).toEqual([])
 })

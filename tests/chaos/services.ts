@@ -68,17 +68,20 @@ async function createService(
   }
   let folder = options.former
   const member = createProgram(name, () => argumentsOf(kind, folder), env, { ...options, endsBySigterm: true })
-  /** Sets the time of day of its processes off by this much. */
-  function setClockOff(byMs: number): void {
-    writeFileSync(clockFile, String(byMs))
-    member.signal('SIGUSR2')
+  return {
+    ...member,
+    opsUrl: `http://127.0.0.1:${opsPort}`,
+    isFormer: () => folder !== undefined,
+    /** Has its next start use the other release. */
+    changeRelease(): void {
+      folder = folder === undefined ? options.former : undefined
+    },
+    /** Sets the time of day of its processes off by this much. */
+    setClockOff(byMs: number): void {
+      writeFileSync(clockFile, String(byMs))
+      member.signal('SIGUSR2')
+    },
   }
-  /** Has its next start use the other release. */
-  function changeRelease(): void {
-    folder = folder === undefined ? options.former : undefined
-  }
-  const isFormer = () => folder !== undefined
-  return { ...member, setClockOff, changeRelease, isFormer, opsUrl: `http://127.0.0.1:${opsPort}` }
 }
 
 /** A consumer of the events with each kind of first claims. */
@@ -97,9 +100,9 @@ export const createConsumers = (options: ServiceOptions) =>
   })
 
 function createProgram(name: string, args: () => string[], env: NodeJS.ProcessEnv, options: ServiceOptions) {
-  const { logDir, onUnexpectedEnd, endsBySigterm = false } = options
-  const logFile = join(logDir, `${name}.log`)
+  const logFile = join(options.logDir, `${name}.log`)
   const program = { name, command: process.execPath, logFile, env: { PATH: process.env.PATH, ...env } }
+  const { onUnexpectedEnd, endsBySigterm = false } = options
   const start = () => startProcess({ ...program, args: args() })
   return createMember({ name, start, onUnexpectedEnd, endsBySigterm })
 }

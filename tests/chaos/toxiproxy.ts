@@ -8,23 +8,12 @@ const TOXIPROXY = { source: 'github.com/Shopify/toxiproxy/v2/cmd/server', versio
 const START_TIMEOUT_MS = 30_000
 const INSTALLED = 'toxiproxy-server'
 
-export type Toxic =
-  | { type: 'latency'; attributes: { latency: number; jitter: number } }
-  | { type: 'timeout'; attributes: { timeout: number } }
-  | { type: 'reset_peer'; attributes: { timeout: number } }
+export type Toxic = { type: 'latency' | 'timeout' | 'reset_peer'; attributes: Record<string, number> }
 /** `upstream`: from the client to the server. */
 export type Direction = 'upstream' | 'downstream'
 
 /** A TCP connection between two processes, as far as faults can reach it. */
-export type Link = {
-  name: string
-  port: number
-  add(toxic: Toxic, directions: readonly Direction[]): Promise<void>
-  /** Refuses new connections and closes those there are. */
-  refuse(): Promise<void>
-  heal(): Promise<void>
-}
-
+export type Link = Awaited<ReturnType<Toxiproxy['link']>>
 export type Toxiproxy = Awaited<ReturnType<typeof startToxiproxy>>
 
 /**
@@ -50,7 +39,7 @@ export async function startToxiproxy(dir: string) {
   }
 
   return {
-    async link(name: string, upstreamPort: number): Promise<Link> {
+    async link(name: string, upstreamPort: number) {
       const listenPort = await freePort()
       const own = { name, listen: `127.0.0.1:${listenPort}`, upstream: `127.0.0.1:${upstreamPort}` }
       await call('POST', 'proxies', { ...own, enabled: true })
@@ -59,15 +48,18 @@ export async function startToxiproxy(dir: string) {
       return {
         name,
         port: listenPort,
-        async add(toxic, directions) {
+        async add(toxic: Toxic, directions: readonly Direction[]): Promise<void> {
           for (const stream of directions) {
             const toxicName = `${toxic.type}_${stream}`
             await call('POST', `${at}/toxics`, { ...toxic, name: toxicName, stream })
             toxics.push(toxicName)
           }
         },
-        refuse: async () => void (await call('POST', at, { enabled: false })),
-        async heal() {
+        /** Refuses new connections and closes those there are. */
+        async refuse(): Promise<void> {
+          await call('POST', at, { enabled: false })
+        },
+        async heal(): Promise<void> {
           for (const toxic of toxics) await call('DELETE', `${at}/toxics/${toxic}`)
           toxics = []
           await call('POST', at, { enabled: true })

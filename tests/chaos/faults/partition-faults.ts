@@ -78,7 +78,6 @@ export const PARTITION_FAULTS: readonly Draw[] = [
   },
   (scene) => ({
     ...{ kind: 'topic: large records refused', targets: targetsOf(TOPIC.topic, scene) },
-    effects: [{ of: 'large create' }],
     inject: () => setMaxMessageBytes(scene.admin, SMALL_BYTES),
     heal: () => setMaxMessageBytes(scene.admin, undefined),
   }),

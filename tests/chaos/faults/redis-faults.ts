@@ -74,18 +74,14 @@ function setOnAll(setting: string, value: string) {
 async function withMaster(
   { redisServers }: Cluster,
   which: number,
-  act: (master: Redis, server: Cluster['redisServers'][number]) => Promise<unknown>,
+  act: (master: Redis, server: Member) => Promise<unknown>,
 ): Promise<void> {
+  const isMaster = async (redis: Redis) => String((await redis.role())[0]) === 'master'
   const areMasters = await Promise.all(redisServers.map(({ port }) => withRedis(port, isMaster).catch(() => false)))
   const masters = redisServers.filter((_, n) => areMasters[n])
   const server = masters[which % masters.length]
   if (server === undefined) throw new Error('Redis has no master')
   await withRedis(server.port, (redis) => act(redis, server))
-}
-
-async function isMaster(redis: Redis): Promise<boolean> {
-  const [role] = (await redis.role()) as unknown as [string]
-  return role === 'master'
 }
 
 async function withRedis<T>(port: number, act: (redis: Redis) => Promise<T>): Promise<T> {

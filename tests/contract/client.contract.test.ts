@@ -48,21 +48,16 @@ describe('the example of a TypeScript client', () => {
   })
 })
 
-const FAILURES = [
+it.each([
   ['no body', {}, '', 'the response has status 502'],
   ['a page', { 'content-type': 'text/html' }, '<html>', 'the response has status 502'],
   ['a fraction', { 'content-type': 'application/json' }, '{"message":"too busy","load":0.5}', 'too busy'],
-] as const
-
-it.each(FAILURES)(
-  'the client reports the failure of a proxy that responds with %s',
-  async (_, headers, body, message) => {
-    const proxy = createServer((_, response) => response.writeHead(502, headers).end(body))
-    const env = { ...process.env, BASE_URL: `http://127.0.0.1:${await listen(proxy)}`, TOKEN }
-    const ended = await runCommand('node', ['main.ts'], { cwd: FOLDER, env, timeoutMs: 60_000 })
-    expect(ended).toMatchObject({ code: 1, output: expect.stringContaining(`Error: ${message}`) })
-  },
-)
+])('the client reports the failure of a proxy that responds with %s', async (_, headers, body, message) => {
+  const proxy = createServer((_, response) => response.writeHead(502, headers).end(body))
+  const env = { ...process.env, BASE_URL: `http://127.0.0.1:${await listen(proxy)}`, TOKEN }
+  const ended = await runCommand('node', ['main.ts'], { cwd: FOLDER, env, timeoutMs: 60_000 })
+  expect(ended).toMatchObject({ code: 1, output: expect.stringContaining(`Error: ${message}`) })
+})
 
 const PLANT = '{"name":"Fern"}'
 const SILENT: RequestListener = () => {}

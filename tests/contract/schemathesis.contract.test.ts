@@ -56,12 +56,12 @@ async function someBefore(url: string): Promise<string[]> {
 }
 
 /** Some `next` of lists. */
-async function cursorsOf(url: string): Promise<string[]> {
-  const cursors: string[] = []
-  for (const limit of [1, 2, 10, PLANTS_BEFORE - 1]) {
-    const response = await send(`${url}/plants?limit=${limit}`, {})
-    const { next } = (response as ClientResponse).body as { next: string }
-    cursors.push(next)
-  }
-  return cursors
+function cursorsOf(url: string): Promise<string[]> {
+  const limits = [1, 2, 10, PLANTS_BEFORE - 1]
+  return Promise.all(
+    limits.map(async (limit) => {
+      const response = await send(`${url}/plants?limit=${limit}`, {})
+      return ((response as ClientResponse).body as { next: string }).next
+    }),
+  )
 }

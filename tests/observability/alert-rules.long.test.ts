@@ -210,7 +210,7 @@ const CASES: Case[] = [
   ],
   [
     'old internal errors, after a failed scrape',
-    { ...failing(50000, '3x20 _ 3x59'), [up('api')]: '1x20 0 1x59' },
+    { [requests('instance="api", error="50000"')]: '3x20 stale 3x59', [up('api')]: '1x20 0 1x59' },
     { '10m15s': [], '10m30s': [] },
   ],
   [

@@ -58,23 +58,17 @@ describe.runIf(programs !== undefined && kubernetes !== undefined)('a kube-apise
 
   const dryRun = (manifests: readonly object[]) => server.apply(manifests, '--namespace', NAMESPACE, '--dry-run=server')
 
-  it.each(VALUES)('accepts the manifests in a restricted namespace without a warning: %s', async (_name, values) => {
+  it.each(VALUES)('accepts manifests and pods in a restricted namespace without a warning: %s', async (_, values) => {
     const manifests = manifestsIn((await template(helm, values)).stdout)
-    expect(manifests.length).toBeGreaterThan(8)
-    const { code, stdout, stderr } = await dryRun(manifests)
-    expect([code, stderr]).toEqual([0, ''])
-    expect(stdout.match(/\(server dry run\)$/gm)).toHaveLength(manifests.length)
-  })
-
-  it.each(VALUES)('accepts the pods themselves: %s', async (_name, values) => {
-    const pods = manifestsIn((await template(helm, values)).stdout).flatMap(({ metadata, spec }) => {
+    const pods = manifests.flatMap(({ metadata, spec }) => {
       const found = spec.template ?? spec.jobTemplate?.spec.template
       if (found === undefined) return []
       return [{ apiVersion: 'v1', kind: 'Pod', ...found, metadata: { ...found.metadata, name: metadata.name } }]
     })
-    expect(pods.length).toBeGreaterThan(1)
-    const { code, stderr } = await dryRun(pods)
+    expect([manifests.length > 8, pods.length > 1]).toEqual([true, true])
+    const { code, stdout, stderr } = await dryRun([...manifests, ...pods])
     expect([code, stderr]).toEqual([0, ''])
+    expect(stdout.match(/\(server dry run\)$/gm)).toHaveLength(manifests.length + pods.length)
   })
 
   it('accepts the stores for kind without a warning', async () => {
@@ -104,35 +98,26 @@ describe.runIf(programs !== undefined && kubernetes !== undefined)('a kube-apise
     expect(stderr).toContain('PLANTS_PARTITIONS is 48, but the topic plants has 24.')
   })
 
-  describe('the number of apis stays as it is', () => {
+  // Without a controller here, the test is the autoscaler.
+  it('the number of apis stays as it is when an autoscaler begins to decide, at upgrades and at a rollback', async () => {
     const apis = (more: object) => ({ ...MINIMAL, api: { ...MINIMAL.api, ...more } })
     const autoscaled = apis({ autoscaling: { enabled: true } })
-    const api = (release: string) => ['-n', NAMESPACE, `deploy/${release}-api`]
-    /** Without a controller here, the test is the autoscaler. */
-    const scale = (release: string, replicas: number) =>
-      server.kubectl('scale', ...api(release), `--replicas=${replicas}`)
-    const expectAfter = async (changed: Promise<Output>, release: string, replicas: number) => {
-      const { code, stderr } = await changed
+    const scale = (release: string) => server.kubectl('scale', '-n', NAMESPACE, `deploy/${release}-api`, '--replicas=5')
+    const expectAfter = async (change: Promise<Output>, release: string, replicas: number) => {
+      const { code, stderr } = await change
       expect(code, stderr).toBe(0)
-      const { stdout } = await server.kubectl('get', ...api(release), '-o', 'jsonpath={.spec.replicas}')
+      const api = ['-n', NAMESPACE, `deploy/${release}-api`]
+      const { stdout } = await server.kubectl('get', ...api, '-o', 'jsonpath={.spec.replicas}')
       expect(Number(stdout)).toBe(replicas)
     }
+    await expectAfter(apply('install', 'fixed', apis({ replicas: 8 })), 'fixed', 8)
+    await expectAfter(apply('upgrade', 'fixed', autoscaled), 'fixed', 8)
+    await expectAfter(scale('fixed'), 'fixed', 5)
+    await expectAfter(apply('upgrade', 'fixed', autoscaled), 'fixed', 5)
 
-    it('when autoscaling begins, and in later upgrades', async () => {
-      const release = 'fixed'
-      await expectAfter(apply('install', release, apis({ replicas: 8 })), release, 8)
-      await expectAfter(apply('upgrade', release, autoscaled), release, 8)
-      await expectAfter(scale(release, 5), release, 5)
-      await expectAfter(apply('upgrade', release, autoscaled), release, 5)
-      await expectAfter(apply('upgrade', release, autoscaled), release, 5)
-    })
-
-    it('when a release that always had an autoscaler is upgraded and rolled back', async () => {
-      const release = 'autoscaled'
-      await expectAfter(apply('install', release, autoscaled), release, 1)
-      await expectAfter(scale(release, 5), release, 5)
-      await expectAfter(apply('upgrade', release, autoscaled), release, 5)
-      await expectAfter(helmRun('rollback', release, '1'), release, 5)
-    })
+    await expectAfter(apply('install', 'scaled', autoscaled), 'scaled', 1)
+    await expectAfter(scale('scaled'), 'scaled', 5)
+    await expectAfter(apply('upgrade', 'scaled', autoscaled), 'scaled', 5)
+    await expectAfter(helmRun('rollback', 'scaled', '1'), 'scaled', 5)
   })
 })

@@ -35,9 +35,21 @@ async function main(): Promise<number> {
   const minutes = numberOf('minutes', values.minutes, MAX_MINUTES)
   const targets = TARGETS.filter((target) => values.target === undefined || target === values.target)
   if (targets.length === 0) throw new Failure(`--target ${values.target}: expected one of ${TARGETS.join(', ')}`)
+  assertFuzzerLoads()
   let failed = 0
   for (const target of targets) if (!(await fuzz(target, minutes, values.keep))) failed++
   return failed === 0 ? 0 : 1
+}
+
+/** The fuzzer's native part is built for glibc 2.38 and newer (Debian 13, Ubuntu 24.04). */
+function assertFuzzerLoads(): void {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+  const [major = 0, minor = 0] = (header.glibcVersionRuntime ?? '3.0').split('.').map(Number)
+  if (major * 1_000 + minor < 2_038)
+    throw new Failure(
+      `Jazzer.js needs glibc 2.38, and this system has ${header.glibcVersionRuntime}. Run it on Debian 13, Ubuntu 24.04 ` +
+        'or newer. "npm run test:unit tests/fuzz" runs the targets with mutations of the corpus on any system.',
+    )
 }
 
 /** True if nothing failed. Prints the figures. */

@@ -103,7 +103,7 @@ export const withPasswords = (passwords: Record<string, string>, mechanism = MEC
     `${mechanism}=[name=${user},password=${secret}]`,
   ])
 
-/** What the nodes of a cluster have in common. `places` has the ports of the controllers. */
+/** Settings that the nodes of a cluster have in common. `places` has the ports of the controllers. */
 export const clusterSettings = (places: readonly { id: number; controller: number }[]) => ({
   ...nodeSettings(places.length),
   'controller.quorum.voters': places.map(({ id, controller }) => `${id}@${HOST}:${controller}`).join(','),

@@ -34,7 +34,7 @@ export type Effect = {
 }
 export const UNTIL_RECOVERED = Infinity
 
-/** Its times are those of the history. */
+/** Its times are on the clock of the history. */
 export type Experiment = {
   number: number
   faults: string[]

@@ -221,7 +221,7 @@ describe('a log with the offsets of a group', () => {
 
 const refusal = (right: string) => `Kafka refuses this user ${right}`
 const refused = (right: string) => ({ code: 1, stderr: expect.stringContaining(refusal(right)) })
-/** Where some groups cannot be seen, their offsets are left out of a backup. */
+/** A backup leaves out the offsets of groups that cannot be seen. */
 const NOT_ALL_GROUPS = { ...refused('Describe on group *'), code: 0 }
 const showingTheRest = (right: string) => ({
   ...{ code: 0, stdout: expect.stringContaining(`who reads the log is not known: ${refusal(right)}`) },

@@ -149,7 +149,7 @@ export function createBackups(
       }
       const faults = runs <= DISTURBED_RUNS ? { crash: pick(CRASHED, random), foreign } : undefined
       const error = await run('restore', random, faults, workOn(target, manifest), target)
-      // What the killed run has sent: later it would count as the records of another writer.
+      // Deliver the requests of the killed run: later they would count as the records of another writer.
       if (foreign === 0) network.arrive()
       if (error !== undefined) failed++
       if (error !== undefined && foreign === 0) broken(`a restore does not continue: ${error.message}`)

@@ -7,7 +7,7 @@ import { compose } from '../../local/stores/docker.ts'
 import { reapProject } from './stores/from-docker.ts'
 
 export const IMAGE = 'plant-store-test'
-/** Without those of the profile for observability, which no test starts. */
+/** The profile for observability is left out: no test starts it. */
 const PORTS = ['PORT', 'OPS_PORT', 'PROJECTOR_OPS_PORT', 'KAFKA_PORT', 'KAFKA_2_PORT', 'KAFKA_3_PORT', 'REDIS_PORT']
 const DOWN_MS = 150_000
 const HEALTHY_AT_MS = 90_000

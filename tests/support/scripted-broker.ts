@@ -43,7 +43,7 @@ function partitionOf(partition: number, leader: number, leaderEpoch: number, rep
   return join(int16(errorCode), int32(partition), int32(leader), int32(leaderEpoch), nodeIds, isr, offline, NO_TAGS)
 }
 
-/** Of version 10. */
+/** Encodes a response of version 10. */
 function metadataOf(known: Knowledge | undefined, cluster: Address[]): Encoded {
   const brokers = cluster.map(({ nodeId, port }) =>
     join(int32(nodeId), compactString('127.0.0.1'), int32(port), compactString(null), NO_TAGS),

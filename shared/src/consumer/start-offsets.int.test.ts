@@ -10,7 +10,7 @@ import type { ConsumeOptions } from './options.ts'
 
 const idsOf = (records: readonly NewRecord[]) => records.map(({ key }) => String(key)).sort()
 
-/** What a consumer has received when it is at the end of the log. */
+/** Events that a consumer has received when it is at the end of the log. */
 async function consumed(topic: string, options: Partial<ConsumeOptions>) {
   const consumer = await consumeInto(topic, options)
   await eventually(() => expect(consumer.lag()).toBe(0))

@@ -9,7 +9,7 @@ const heartbeat = kafkajsModule('src/protocol/requests/heartbeat/index.js')
 const versions = kafkajsModule('src/protocol/requests/apiVersions/index.js').protocol({ version: 0 })()
 const silent = { namespace: () => silent, debug() {}, error() {}, warn() {} }
 
-/** Of a broker that does not even end its connections. */
+/** A broker that does not even end its connections has this one. */
 const openSocket = () => Object.assign(new Duplex({ read() {}, write() {} }), { unref() {} })
 
 /** A connection whose broker is this socket, and its attempt to connect. */

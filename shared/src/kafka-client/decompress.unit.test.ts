@@ -4,7 +4,7 @@ import { CODECS, MAX_BATCH_BYTES } from './decompress.ts'
 import { decompressLz4 } from './lz4.ts'
 import { decompressSnappy } from './snappy.ts'
 
-// What the encoders of Kafka's clients write is read in fetched-records.unit.test.ts.
+// Bytes that the encoders of Kafka's clients write are read in fetched-records.unit.test.ts.
 
 const LIMIT = 1_000_000
 
@@ -63,7 +63,7 @@ it.each([
 })
 
 describe('LZ4', () => {
-  // Where lengths take one byte more, and where a copy reaches into what it appends.
+  // Lengths that take one byte more, and copies that reach into what they append.
   it.each([1, 14, 15, 16, 269, 270, 271, 70_000])('is decompressed: a literal of %d bytes and copies', (literal) => {
     for (const distance of [1, Math.min(60, literal), Math.min(65_535, literal)])
       for (const length of [4, 18, 19, 49, 273, 274, 2_000]) {

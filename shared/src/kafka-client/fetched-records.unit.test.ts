@@ -79,7 +79,7 @@ const name = fc
 const int64 = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   fc.integer({ min: 0, max: 2 ** 42 }).map(BigInt),
-  // Where a varint takes one byte more, or does not fit into 28 or 32 bits or a number.
+  // Values whose varint takes one byte more, or does not fit into 28 or 32 bits or a number.
   fc.constantFrom(0n, 63n, -64n, 2n ** 27n - 1n, 2n ** 27n, -(2n ** 27n), 2n ** 31n, 2n ** 34n - 1n, 2n ** 53n + 1n),
 )
 /** Begins the key of a control record: without it, the batch is damaged. */

@@ -118,7 +118,7 @@ it.each(['meta', 'plants', 'order'])('without its %s a generation is no fold: a 
   expect(await stored()).toEqual(asStored(foldOf([again]), again.next, PARTITIONS))
 })
 
-/** What a release that knew less made of a record. */
+/** The record as a release that knew less applied it. */
 function asOlder(record: LogRecord, isRead: boolean): LogRecord {
   const { offset, claim } = record
   if (claim === undefined || isRead) return record

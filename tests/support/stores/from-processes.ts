@@ -12,7 +12,7 @@ const PAUSE_TIMEOUT_MS = 10_000
 
 /** A server of a test, reachable from this machine. */
 type TestServer = {
-  /** kill -9, then started again on the same port with what it has on the disk. Resolves when it serves. */
+  /** kill -9, then started again on the same port with its files. Resolves when it serves. */
   crashAndStartAgain(): Promise<void>
   /** Ends it and removes what it stored, also while it is paused. */
   stop(): Promise<void>

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { addAbortListener, once } from 'node:events'
 import { Failure } from './failure.mjs'
 
 /** The end of a process: exactly one of the two is set. */
@@ -70,7 +70,8 @@ export async function runCommand(command: string, args: string[], options: Comma
     })
   const limit = AbortSignal.timeout(timeoutMs)
   const either = AbortSignal.any([limit, ...(signal ? [signal] : [])])
-  either.addEventListener('abort', () => void stopGroup(pid, exited, 1000))
+  // Removed at the end: a long-lived signal would retain every command.
+  using _ = addAbortListener(either, () => void stopGroup(pid, exited, 1000))
   const { code } = await exited
   signal?.throwIfAborted()
   await closed

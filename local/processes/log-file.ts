@@ -8,10 +8,13 @@ const MAX_BYTES = 64 * 1024
 function linesOf(path: string, from: number): string[] {
   if (!existsSync(path)) return []
   const file = openSync(path, 'r')
-  const buffer = Buffer.alloc(MAX_BYTES)
-  const size = readSync(file, buffer, { position: Math.max(from, fstatSync(file).size - MAX_BYTES) })
-  closeSync(file)
-  return buffer.toString('utf8', 0, size).split('\n')
+  try {
+    const buffer = Buffer.alloc(MAX_BYTES)
+    const size = readSync(file, buffer, { position: Math.max(from, fstatSync(file).size - MAX_BYTES) })
+    return buffer.toString('utf8', 0, size).split('\n')
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** The end of a log, for a person: of JSON lines only the message and the error's message. The lines are indented. */

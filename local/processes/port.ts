@@ -16,7 +16,7 @@ const drawn = new Set<number>()
  */
 export async function freePort(): Promise<number> {
   const range = process.env.PLANT_STORE_PORTS || `${DEFAULT_RANGE.from}-${DEFAULT_RANGE.to}`
-  const [from = 0, to = 0] = range.split('-').map(Number)
+  const [, from = Number.NaN, to = Number.NaN] = /^(\d{4,5})-(\d{4,5})$/.exec(range)?.map(Number) ?? []
   if (!(from < to)) throw new Failure(`PLANT_STORE_PORTS ${range}: expected two ports, as in 20000-32000.`)
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const port = randomInt(from, to)

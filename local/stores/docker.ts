@@ -105,6 +105,10 @@ export async function compose(project: string, args: string[], options: ComposeO
 /** The images that docker-compose.yml names, which is where their versions are chosen. */
 export function storeImages(): Record<Store, string> {
   const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
-  const [, kafka = '', redis = ''] = /^ +image: (apache\/kafka:\S+)$[\s\S]*^ +image: (redis:\S+)$/m.exec(text) ?? []
-  return { kafka, redis }
+  function named(repository: string): string {
+    const image = new RegExp(`^ +image: (${repository}:\\S+)$`, 'm').exec(text)?.[1]
+    if (image === undefined) throw new Error(`docker-compose.yml names no image of ${repository}.`)
+    return image
+  }
+  return { kafka: named('apache/kafka'), redis: named('redis') }
 }

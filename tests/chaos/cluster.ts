@@ -4,6 +4,7 @@ import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection
 import { checkTopic, createTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { livingProcesses, onEachStart } from '../../local/processes/process.ts'
+import { sideBySide } from '../../local/processes/side-by-side.ts'
 import { ensureKafka, ensureRedis } from '../../local/stores/jars.ts'
 import { type RunningServer, startSentinels } from '../../local/stores/redis-sentinels.ts'
 import { untilBrokersAreKnown } from '../support/known-brokers.ts'
@@ -71,13 +72,16 @@ export async function startCluster({
 async function startMembers(places: Places, { redis: redisKind, bug, former }: Variant) {
   const toxiproxy = await startToxiproxy(places.logDir)
   const [program, redisServer] = [await ensureKafka(), await ensureRedis()]
-  const [kafka, redis] = await Promise.all([
-    startKafka({
-      ...{ ...places, dir: join(places.dataDir, 'kafka'), ...program, toxiproxy },
-      clients: [...APIS, ...PROJECTORS, CONSUMERS],
-    }),
-    startRedis(toxiproxy, { redisKind, redisServer }, places),
-  ])
+  // Both start, or have failed, before `end` stops what runs.
+  const [kafka, redis] = await sideBySide(
+    new AbortController().signal,
+    () =>
+      startKafka({
+        ...{ ...places, dir: join(places.dataDir, 'kafka'), ...program, toxiproxy },
+        clients: [...APIS, ...PROJECTORS, CONSUMERS],
+      }),
+    () => startRedis(toxiproxy, { redisKind, redisServer }, places),
+  )
   const admin = createKafka(kafka.brokers.split(','), 'chaos', quietLog)
   await untilBrokersAreKnown(kafka.brokers)
   const table = { ...TOPIC, topic: tableTopicOf(TOPIC) }

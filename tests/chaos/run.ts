@@ -77,7 +77,7 @@ export async function run({ seed, say, ...options }: RunOptions) {
     const deliveries = new Map<string, ReturnType<typeof readDeliveries>>()
     for (const { name, deliveries: file } of cluster.consumers) {
       const hasAll = () => new Set(readDeliveries(file).map(({ eventId }) => eventId)).size >= winners
-      await within(READERS_REACH_END_WITHIN_MS, hasAll)
+      await untilHolds(READERS_REACH_END_WITHIN_MS, hasAll)
       deliveries.set(name, readDeliveries(file))
     }
     const found = [...judge({ requests, log, deliveries }), ...judgeLiveness(experiments, requests)]
@@ -94,7 +94,7 @@ export async function run({ seed, say, ...options }: RunOptions) {
   })
   try {
     await Promise.all([...cluster.services, ...cluster.consumers].map((member) => member.start()))
-    await within(START_TIMEOUT_MS, async () => (await reasonsOf(cluster.services)) === '')
+    await untilHolds(START_TIMEOUT_MS, async () => (await reasonsOf(cluster.services)) === '')
     const experiments = await play(cluster)
     writeLines('history.jsonl', requests)
     const judged = await judgeAll(cluster, experiments).catch((error: Error) => {
@@ -112,7 +112,7 @@ export async function run({ seed, say, ...options }: RunOptions) {
 }
 
 /** Resolves when the condition holds, or the time is over. */
-async function within(ms: number, holds: () => boolean | Promise<boolean>): Promise<void> {
+async function untilHolds(ms: number, holds: () => boolean | Promise<boolean>): Promise<void> {
   const until = performance.now() + ms
   while (!(await holds()) && performance.now() < until) await delay(LOOK_EVERY_MS)
 }
@@ -124,7 +124,7 @@ async function within(ms: number, holds: () => boolean | Promise<boolean>): Prom
 async function judgeStores({ plantctl }: Cluster): Promise<string[]> {
   const violations: string[] = []
   let behind = 0
-  await within(READERS_REACH_END_WITHIN_MS, async () => {
+  await untilHolds(READERS_REACH_END_WITHIN_MS, async () => {
     const stdout = await succeed('verify', '--table', '--json')
     if (stdout === undefined) return true
     const { partitions } = JSON.parse(stdout) as { partitions: { behind: number }[] }

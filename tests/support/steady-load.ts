@@ -68,10 +68,14 @@ export function startSteadyLoad(urls: readonly string[], restMs: number) {
   /** All that this api has answered 200 before has to be in its list, and nothing twice. */
   async function list(url: string): Promise<void> {
     const before = created.filter((plant) => plant.url === url)
-    const ids = (await listAll([url], LISTED_AT_A_TIME).catch(() => [])).map(({ id }) => id)
-    const listed = new Set(ids)
-    const missing = before.filter(({ id }) => !listed.has(id))
-    if (missing.length > 0 || listed.size < ids.length) wrong.push({ listed: ids.length, missing })
+    try {
+      const items = await listAll([url], LISTED_AT_A_TIME)
+      const listed = new Set(items.map(({ id }) => id))
+      const missing = before.filter(({ id }) => !listed.has(id))
+      if (missing.length > 0 || listed.size < items.length) wrong.push({ list: items.length, missing })
+    } catch (error) {
+      wrong.push({ list: url, error })
+    }
     done.lists++
   }
 

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { plantWith } from '../../../tests/support/generated-plants.ts'
 import { claimAt, eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { openVerifiedLog, timeOf, type VerifiedLog } from '../../../tests/support/verified-log.ts'
-import { type Difference, noFindings, type Subject } from './difference.ts'
+import { type Difference, type KeyName, noFindings, type Subject } from './difference.ts'
 import type { VerifierOptions } from './verifier.ts'
 
 const claimOf = (id: bigint) => RECORDS.find(({ claim }) => claim?.id === id)?.claim as NonNullable<LogRecord['claim']>
@@ -36,6 +36,11 @@ const otherType = (key: string, type: string): Command[] => [
   ['del', key],
   type === 'set' ? ['sadd', key, 'x'] : ['set', key, 'x'],
 ]
+const wrongType = (key: KeyName, name: string, expected: string, found: string): Corruption => [
+  `${key} of another type`,
+  otherType(name, found),
+  { what: 'wrongType', key, expected, found },
+]
 /** An entry with these changes, which differs in one field. */
 const changedEntry = (
   id: bigint,
@@ -46,12 +51,21 @@ const changedEntry = (
   [['hset', PLANTS, String(id), entry(id, changes)]],
   { what: 'entryChanged', id: String(id), field, expected, found },
 ]
+/** Each of these values in a field, of which it is what is found. */
+const fieldWith = (key: string, field: string, values: string[], difference: Difference) =>
+  values.map(
+    (found): Corruption => [
+      `"${found}" as ${field} of ${key}`,
+      [['hset', key, field, found]],
+      { found, ...difference },
+    ],
+  )
+const REASON = String(PARKED.otherType)
 const missing = (id: string): Subject => ({ what: 'orderMissing', id })
 const extra = (id: string): Subject => ({ what: 'orderExtra', id })
 const entryMissing: Subject = { what: 'entryMissing', id: '2', expected: claimText(2n) }
 const entryExtra: Subject = { what: 'entryExtra', id: '9', found: claimText(2n) }
 const undecodable: Subject = { what: 'entryUndecodable', id: '2', expected: claimText(2n) }
-const parkedMissing: Subject = { what: 'parkedMissing', offset: '3', expected: String(PARKED.otherType) }
 const leftover: Subject = { what: 'leftover', found: GENERATION }
 const noGeneration: Difference = { generation: '', what: 'noGeneration', end: offsetOf(7) }
 
@@ -108,55 +122,21 @@ const CORRUPTIONS: Corruption[] = [
   ],
   ['no order', [['del', ORDER]], ...['1', '2', '3', '4', '5'].map(missing)],
   ['no count of plants', [['hdel', META, 'plants']], { what: 'count', of: 'plants', expected: '5', found: '' }],
-  ['another count of voids', [['hset', META, 'voids', '0']], { what: 'count', of: 'voids', expected: '1', found: '0' }],
-  [
-    'a count in other text',
-    [['hset', META, 'parked', '02']],
-    { what: 'count', of: 'parked', expected: '2', found: '02' },
-  ],
-  ...['7', '6x', '06'].map(
-    (found): Corruption => [
-      `a checkpoint that is beyond the log, or not an offset: ${found}`,
-      [['hset', META, 'checkpoint', found]],
-      { what: 'checkpoint', expected: 'an offset from -1 to 6', found },
-    ],
+  ...fieldWith(META, 'voids', ['0'], { what: 'count', of: 'voids', expected: '1' }),
+  ...fieldWith(META, 'parked', ['02'], { what: 'count', of: 'parked', expected: '2' }),
+  // Beyond the log, or no offset.
+  ...fieldWith(META, 'checkpoint', ['7', '6x', '06'], { what: 'checkpoint', expected: 'an offset from -1 to 6' }),
+  ...fieldWith(META, 'event', [eventId(5), ''], { what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6) }),
+  ...fieldWith(META, 'mark', ['m'], { what: 'mark', expected: '' }),
+  ...fieldWith(META, 'hint', ['hint'], { what: 'strangeField' }),
+  ...fieldWith(META, 'fold', ['0', '2'], { what: 'foldVersion', expected: '1' }),
+  ...fieldWith(META, 'partitions', ['3'], { what: 'partitionCount', expected: '2' }),
+  ['a missing parked record', [['hdel', PARKS, '3']], { what: 'parkedMissing', offset: '3', expected: REASON }],
+  ...['1', '50', '03', 'NaN', '3.0'].flatMap((offset) =>
+    fieldWith(PARKS, offset, ['2'], { what: 'parkedExtra', offset }),
   ),
-  ...[eventId(5), ''].map(
-    (found): Corruption => [
-      `another event at the checkpoint, or none: "${found}"`,
-      [['hset', META, 'event', found]],
-      { what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found },
-    ],
-  ),
-  ['a missing parked record', [['hdel', PARKS, '3']], parkedMissing],
-  ...['1', '50', '03', 'NaN', '3.0'].map(
-    (offset): Corruption => [
-      `a record parked at ${offset}`,
-      [['hset', PARKS, offset, '2']],
-      { what: 'parkedExtra', offset, found: '2' },
-    ],
-  ),
-  ...['2', '01'].map(
-    (found): Corruption => [
-      `another reason of a parked record, or another notation of it: ${found}`,
-      [['hset', PARKS, '3', found]],
-      { what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found },
-    ],
-  ),
-  ['a leftover mark', [['hset', META, 'mark', 'm']], { what: 'mark', expected: '', found: 'm' }],
-  ['an extra field in the meta', [['hset', META, 'hint', '']], { what: 'strangeField', found: 'hint' }],
-  ...['0', '2'].map(
-    (found): Corruption => [
-      `a fold of another version: ${found}`,
-      [['hset', META, 'fold', found]],
-      { what: 'foldVersion', expected: '1', found },
-    ],
-  ),
-  [
-    'another partition count',
-    [['hset', META, 'partitions', '3']],
-    { what: 'partitionCount', expected: '2', found: '3' },
-  ],
+  // Another reason, and another notation of the same one.
+  ...fieldWith(PARKS, '3', ['2', '01'], { what: 'parkedReason', offset: '3', expected: REASON }),
   ...(['live', 'meta', 'plants', 'order', 'parked'] as const).map(
     (key): Corruption => [
       `an expiry of ${key}`,
@@ -164,21 +144,11 @@ const CORRUPTIONS: Corruption[] = [
       { what: 'expiry', key, found: expect.stringMatching(/^\d+$/) as string },
     ],
   ),
-  ...(
-    [
-      ['plants', PLANTS, 'hash', 'string'],
-      ['order', ORDER, 'list', 'set'],
-      ['meta', META, 'hash', 'string'],
-      ['parked', PARKS, 'hash', 'set'],
-      ['filling', FILLING, 'string', 'set'],
-    ] as const
-  ).map(
-    ([key, name, expected, found]): Corruption => [
-      `${key} of another type`,
-      otherType(name, found),
-      { what: 'wrongType', key, expected, found },
-    ],
-  ),
+  wrongType('plants', PLANTS, 'hash', 'string'),
+  wrongType('order', ORDER, 'list', 'set'),
+  wrongType('meta', META, 'hash', 'string'),
+  wrongType('parked', PARKS, 'hash', 'set'),
+  wrongType('filling', FILLING, 'string', 'set'),
   [
     'a pointer of another type',
     otherType(LIVE, 'set'),

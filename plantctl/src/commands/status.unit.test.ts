@@ -15,50 +15,33 @@ const stateAt = (offset: number | string, changes: Partial<GenerationState> = {}
   ...changes,
 })
 
-const partitionAt = (partition: number, changes: Partial<PartitionStatus> = {}): PartitionStatus => ({
-  partition: partition as Partition,
-  isRead: true,
-  end: 7 as Offset,
-  live: stateAt(6),
-  parkedReasons: new Map(),
-  filling: undefined,
-  leftovers: [],
-  bytes: 1_000,
-  ...changes,
+const memberOf = (...partitions: Partition[]) => ({
+  ...{ id: '0123abcd', clientId: 'plant-store-projector', host: '127.0.0.1', partitions },
 })
 
+/** A store of so many partitions, which is well but for these changes. */
 function storeOf(count: number, changes: Partial<StoreStatus> = {}): StoreStatus {
-  const member = {
-    id: '0123abcd',
-    clientId: 'plant-store-projector',
-    host: '127.0.0.1',
-    partitions: allPartitions(count),
-  }
+  const members = [memberOf(...allPartitions(count))]
   return {
     topic: 'plants',
-    partitions: allPartitions(count).map((partition) =>
-      partitionAt(partition, { live: stateAt(6, { partitions: count }) }),
-    ),
+    partitions: allPartitions(count).map((partition) => ({
+      ...{ partition, isRead: true, end: 7 as Offset, live: stateAt(6, { partitions: count }) },
+      ...{ parkedReasons: new Map(), filling: undefined, leftovers: [], bytes: 1_000 },
+    })),
     readers: {
       ...{ projectorState: 'Stable', undecodable: [] },
-      ...{ projectors: [member], apis: [member], replays: [], rebuilds: [] },
+      ...{ projectors: members, apis: members, replays: [], rebuilds: [] },
     },
-    broken: [],
-    table: undefined,
-    warnings: [],
-    openTransactions: [],
-    strangeKeys: [],
+    ...{ broken: [], table: undefined, warnings: [], openTransactions: [], strangeKeys: [] },
     ...changes,
   }
 }
 
-/** A store of 12 partitions, one of them changed. */
-function storeWith(changes: Partial<PartitionStatus>): StoreStatus {
-  const store = storeOf(12)
-  return {
-    ...store,
-    partitions: store.partitions.map((one) => (one.partition === 3 ? { ...one, ...changes } : one)),
-  }
+const isPartition3 = (partition: number): boolean => partition === 3
+/** The same with changes of some partitions. */
+function storeWith(changes: Partial<PartitionStatus>, isChanged = isPartition3, count = 12) {
+  const { partitions, ...store } = storeOf(count)
+  return { ...store, partitions: partitions.map((one) => (isChanged(one.partition) ? { ...one, ...changes } : one)) }
 }
 
 const storeUpTo = (end: number) => storeWith({ end: end as Offset })
@@ -70,7 +53,6 @@ const parkedFor = (parked: number, ...parkedReasons: [reason: number, count: num
   })
 const readersWith = (changes: Partial<StoreStatus['readers']>) =>
   storeOf(12, { readers: { ...storeOf(12).readers, ...changes } })
-const memberOf = (...partitions: Partition[]) => ({ id: '', clientId: 'plant-store-projector', host: 'h', partitions })
 const undecodableAt = (offset: number) =>
   readersWith({ undecodable: [{ partition: 3 as Partition, offset: offset as Offset }] })
 
@@ -126,7 +108,7 @@ it.each<[RegExp, StoreStatus]>([
   expect(assess(store)).toEqual({ problems: [], notices: [expect.stringMatching(words)] })
 })
 
-const lines = (store: StoreStatus, columns = Number.POSITIVE_INFINITY, all = false) =>
+const lines = (store: StoreStatus, { columns = Number.POSITIVE_INFINITY, all = false } = {}) =>
   statusLines(statusJson(store), { paint: createPaint(false), columns, all })
 
 it('the output has a summary, totals, readers of which those of one host are told apart, and each partition', () => {
@@ -149,7 +131,7 @@ it('the output escapes what other programs have named', () => {
   const apis = [{ ...memberOf(), clientId: 'x\x1b[2J\u202e', partitions: undefined }]
   const { readers } = readersWith({ apis })
   const shown = lines({ ...liveWith({ live: '\x1b[2J', partitions: 12 }), readers }).join('\n')
-  expect(shown).toContain('  x\\u001b[2J\\u202e at h: unreadable: another program')
+  expect(shown).toContain('  x\\u001b[2J\\u202e at 127.0.0.1: unreadable: another program')
   expect(shown).toMatch(/3 .* \\u001b\[2J$/m)
   expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
 })
@@ -157,30 +139,18 @@ it('the output escapes what other programs have named', () => {
 it.each([40, 60, 80, 120])('no line of the output is wider than a terminal of %d columns', (columns) => {
   const changed = storeWith({ end: 10_008 as Offset, leftovers: ['old'] })
   const store = { ...changed, warnings: ['a warning of many words '.repeat(9).trim()] }
-  expect(Math.max(...lines(store, columns).map(widthOf))).toBeLessThanOrEqual(columns)
-  expect(lines(store, columns)).toContainEqual(expect.stringMatching(/^ *partition .*lag( |$)/))
+  expect(Math.max(...lines(store, { columns }).map(widthOf))).toBeLessThanOrEqual(columns)
+  expect(lines(store, { columns })).toContainEqual(expect.stringMatching(/^ *partition .*lag( |$)/))
 })
 
 it('of 1,000 partitions those that stand out are shown, or with --all every one', () => {
-  const rowsOf = (shown: string[]) => shown.filter((line) => /^ +\d+ /.test(line) && !line.includes(','))
-  const store = storeOf(1_000)
-  expect(lines(store).at(-1)).toBe('1,000 more partitions (--all shows them)')
-  const behind = (isBehind: (partition: number) => boolean) => ({
-    ...store,
-    partitions: store.partitions.map((one) => (isBehind(one.partition) ? { ...one, end: 8 as Offset } : one)),
-  })
-  expect(rowsOf(lines(behind(() => false)))).toEqual([])
-  expect(rowsOf(lines(behind((partition) => partition % 100 === 7)))).toHaveLength(10)
-  expect(rowsOf(lines(behind(() => true)))).toHaveLength(24)
-  expect(
-    rowsOf(
-      lines(
-        behind(() => true),
-        120,
-        true,
-      ),
-    ),
-  ).toHaveLength(1_000)
+  expect(lines(storeOf(1_000)).at(-1)).toBe('1,000 more partitions (--all shows them)')
+  const rowsOf = (isBehind: (partition: number) => boolean, all = false) =>
+    lines(storeWith({ end: 8 as Offset }, isBehind, 1_000), { all }).filter((line) => /^ +\d+ [^,]*$/.test(line))
+  expect(rowsOf(() => false)).toEqual([])
+  expect(rowsOf((partition) => partition % 100 === 7)).toHaveLength(10)
+  expect(rowsOf(() => true)).toHaveLength(24)
+  expect(rowsOf(() => true, true)).toHaveLength(1_000)
 })
 
 it('JSON has null for unknown values', () => {

@@ -91,33 +91,34 @@ describe('LZ4', () => {
   })
 })
 
-describe('Snappy', () => {
-  const literalOf = (length: number, extra: number) =>
-    extra === 0
-      ? Buffer.concat([Buffer.of((length - 1) << 2), text(length)])
-      : Buffer.concat([Buffer.of((59 + extra) << 2), little(length - 1, extra), text(length)])
-  const shortCopy = (distance: number, length: number) =>
-    Buffer.of(1 | ((length - 4) << 2) | ((distance >> 8) << 5), distance & 0xff)
-  const copyOf = (bytes: 2 | 4) => (distance: number, length: number) =>
-    Buffer.concat([Buffer.of((bytes === 2 ? 2 : 3) | ((length - 1) << 2)), little(distance, bytes)])
-  const varintOf = (size: number) => Buffer.of((size & 0x7f) | 0x80, ((size >> 7) & 0x7f) | 0x80, size >> 14)
+const literalOf = (length: number, extra: number) =>
+  extra === 0
+    ? Buffer.concat([Buffer.of((length - 1) << 2), text(length)])
+    : Buffer.concat([Buffer.of((59 + extra) << 2), little(length - 1, extra), text(length)])
+const shortCopy = (distance: number, length: number) =>
+  Buffer.of(1 | ((length - 4) << 2) | ((distance >> 8) << 5), distance & 0xff)
+const copyOf = (bytes: 2 | 4) => (distance: number, length: number) =>
+  Buffer.concat([Buffer.of((bytes === 2 ? 2 : 3) | ((length - 1) << 2)), little(distance, bytes)])
+const varintOf = (size: number) => Buffer.of((size & 0x7f) | 0x80, ((size >> 7) & 0x7f) | 0x80, size >> 14)
 
-  it.each([
-    [60, 0, 59, 11, shortCopy],
-    [256, 1, 256, 4, shortCopy],
-    [2_047, 2, 2_047, 7, shortCopy],
-    [65_535, 2, 65_535, 64, copyOf(2)],
-    [70_000, 4, 70_000, 64, copyOf(4)],
-    // The copy reaches into what it appends.
-    [3, 0, 2, 64, copyOf(2)],
-  ])('is decompressed: a literal of %d bytes, whose length has %d more', (literal, extra, distance, length, copy) => {
+it.each([
+  [60, 0, 59, 11, shortCopy],
+  [256, 1, 256, 4, shortCopy],
+  [2_047, 2, 2_047, 7, shortCopy],
+  [65_535, 2, 65_535, 64, copyOf(2)],
+  [70_000, 4, 70_000, 64, copyOf(4)],
+  // The copy reaches into what it appends.
+  [3, 0, 2, 64, copyOf(2)],
+])(
+  'Snappy is decompressed: a literal of %d bytes, whose length has %d more',
+  (literal, extra, distance, length, copy) => {
     const output = withCopy(text(literal), distance, length)
     const block = Buffer.concat([varintOf(output.length), literalOf(literal, extra), copy(distance, length)])
     expect(decompressSnappy(block, LIMIT).equals(output)).toBe(true)
     const framed = Buffer.concat([XERIAL, xerialBlock(block), XERIAL, xerialBlock(block)])
     expect(decompressSnappy(framed, LIMIT).equals(Buffer.concat([output, output]))).toBe(true)
-  })
-})
+  },
+)
 
 it.each<[string, typeof decompressLz4, Buffer]>([
   ['LZ4 of another version', decompressLz4, lz4Frame([], 0xa0)],

@@ -137,34 +137,32 @@ it.each<[string, object | undefined, Declaration]>([
 )
 
 // Entries outlive releases: these bytes must always read so. The fuzz target redisEntry shows that no others do.
-describe('an entry', () => {
-  const [ofPlant, ofLater] = [entriesOf(NAME_AND_TAG), entriesOf(fieldsOf<Later>(LATER))]
+const [ofPlant, ofLater] = [entriesOf(NAME_AND_TAG), entriesOf(fieldsOf<Later>(LATER))]
 
-  const FORMS_0_TO_2: [string, Pick<Plant, 'name' | 'tag'> | undefined][] = [
-    [`00${HEAD}`, undefined],
-    [`01${HEAD}c3986c`, { name: 'Øl' }],
-    [`01${HEAD}`, { name: '' }],
-    [`02${HEAD}0003c3986c7472`, { name: 'Øl', tag: 'tr' }],
-    [`02${HEAD}0000`, { name: '', tag: '' }],
-  ]
-  const FORM_3: [string, Later][] = [
-    [`03${HEAD}000500024f6c000178`, { name: 'Ol', origin: 'x' }],
-    [
-      `03${HEAD}001f0003c3986c000000017800022d37000473656564`,
-      { name: 'Øl', tag: '', origin: 'x', height: -7n, state: 'seed' },
-    ],
-  ]
+const FORMS_0_TO_2: [string, Pick<Plant, 'name' | 'tag'> | undefined][] = [
+  [`00${HEAD}`, undefined],
+  [`01${HEAD}c3986c`, { name: 'Øl' }],
+  [`01${HEAD}`, { name: '' }],
+  [`02${HEAD}0003c3986c7472`, { name: 'Øl', tag: 'tr' }],
+  [`02${HEAD}0000`, { name: '', tag: '' }],
+]
+const FORM_3: [string, Later][] = [
+  [`03${HEAD}000500024f6c000178`, { name: 'Ol', origin: 'x' }],
+  [
+    `03${HEAD}001f0003c3986c000000017800022d37000473656564`,
+    { name: 'Øl', tag: '', origin: 'x', height: -7n, state: 'seed' },
+  ],
+]
 
-  it('has fixed bytes in each form', () => {
-    for (const [hex, plant] of FORMS_0_TO_2) {
-      expect(ofPlant.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
-      expect(ofPlant.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
-    }
-    for (const [hex, plant] of FORM_3) {
-      expect(ofLater.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
-      expect(ofLater.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
-    }
-  })
+it('an entry has fixed bytes in each form', () => {
+  for (const [hex, plant] of FORMS_0_TO_2) {
+    expect(ofPlant.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
+    expect(ofPlant.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
+  }
+  for (const [hex, plant] of FORM_3) {
+    expect(ofLater.encodeEntry(claimOf(plant)).toString('hex')).toBe(hex)
+    expect(ofLater.decodeEntry(ID, Buffer.from(hex, 'hex'))).toEqual(claimOf(plant))
+  }
 })
 
 it('the schemas accept values of the declared types, but none of an announced field', () => {

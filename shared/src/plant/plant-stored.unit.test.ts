@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { eventIds, newPlants } from '../../../tests/support/generated-plants.ts'
 import { plantOf } from './plant.ts'
 import { plantCreated } from './plant-created.ts'
@@ -14,37 +14,35 @@ const rows = fc.tuple(newPlants, eventIds, fc.nat(2 ** 40)).map(([{ id, ...plant
   return { partition, row: { id, eventId, offset: offsetOf(offset), plant: plantOf(plant) } satisfies Row }
 })
 
-describe('a record of the table', () => {
-  it('is read as the row that was written, with the payload of the event', () => {
-    fc.assert(
-      fc.property(rows, ({ partition, row }) => {
-        const record = plantStored(row, partition)
-        expect(read({ offset: AT, ...record }, partition)).toEqual({ offset: AT, row })
-        const { key, value } = plantCreated({ ...row.plant, id: row.id }, row.eventId, PARTITIONS)
-        expect([record.partition, record.key, record.value]).toEqual([partition, key, value])
-      }),
-    )
-  })
+it('a record of the table is read as the row that was written, with the payload of the event', () => {
+  fc.assert(
+    fc.property(rows, ({ partition, row }) => {
+      const record = plantStored(row, partition)
+      expect(read({ offset: AT, ...record }, partition)).toEqual({ offset: AT, row })
+      const { key, value } = plantCreated({ ...row.plant, id: row.id }, row.eventId, PARTITIONS)
+      expect([record.partition, record.key, record.value]).toEqual([partition, key, value])
+    }),
+  )
+})
 
-  it('is no row with another type, position, partition, key, event id, version or payload', () => {
-    fc.assert(
-      fc.property(rows, ({ partition, row }) => {
-        const record = plantStored(row, partition)
-        const other = ((partition + 1) % PARTITIONS) as Partition
-        const text = (value: string) => Buffer.from(value)
-        const changes: [Partial<typeof record>, Partition][] = [
-          [{ headers: { ...record.headers, ce_type: text('PlantCreated') } }, partition],
-          [{ headers: { ...record.headers, ce_position: text(`${other}-1`) } }, partition],
-          [{ headers: { ...record.headers, ce_position: text('1') } }, partition],
-          [{}, other],
-          [{ key: text(`0${row.id}`) }, partition],
-          [{ headers: { ...record.headers, ce_id: text('') } }, partition],
-          [{ headers: { ...record.headers, 'content-type': text('application/json; version=9') } }, partition],
-          [{ value: text('{}') }, partition],
-        ]
-        for (const [change, readIn] of changes)
-          expect(read({ offset: FIRST, ...record, ...change }, readIn)).toEqual({ offset: FIRST })
-      }),
-    )
-  })
+it('a record of the table is no row with another type, position, partition, key, event id, version or payload', () => {
+  fc.assert(
+    fc.property(rows, ({ partition, row }) => {
+      const record = plantStored(row, partition)
+      const other = ((partition + 1) % PARTITIONS) as Partition
+      const text = (value: string) => Buffer.from(value)
+      const changes: [Partial<typeof record>, Partition][] = [
+        [{ headers: { ...record.headers, ce_type: text('PlantCreated') } }, partition],
+        [{ headers: { ...record.headers, ce_position: text(`${other}-1`) } }, partition],
+        [{ headers: { ...record.headers, ce_position: text('1') } }, partition],
+        [{}, other],
+        [{ key: text(`0${row.id}`) }, partition],
+        [{ headers: { ...record.headers, ce_id: text('') } }, partition],
+        [{ headers: { ...record.headers, 'content-type': text('application/json; version=9') } }, partition],
+        [{ value: text('{}') }, partition],
+      ]
+      for (const [change, readIn] of changes)
+        expect(read({ offset: FIRST, ...record, ...change }, readIn)).toEqual({ offset: FIRST })
+    }),
+  )
 })

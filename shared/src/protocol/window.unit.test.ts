@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
@@ -34,38 +34,36 @@ function modelOf(capacity: number) {
   }
 }
 
-describe('a window', () => {
-  const steps = fc.array(
-    fc.oneof(
-      { weight: 5, arbitrary: fc.record({ claims: fc.nat(30), skip: fc.nat(2) }) },
-      { weight: 1, arbitrary: fc.record({ dropBefore: fc.nat(80) }) },
-    ),
-    { maxLength: 80 },
-  )
+const steps = fc.array(
+  fc.oneof(
+    { weight: 5, arbitrary: fc.record({ claims: fc.nat(30), skip: fc.nat(2) }) },
+    { weight: 1, arbitrary: fc.record({ dropBefore: fc.nat(80) }) },
+  ),
+  { maxLength: 80 },
+)
 
-  it('has the first claims since its start, in log order, after any drops and repeated claims', () => {
-    fc.assert(
-      fc.property(steps, fc.integer({ min: 0, max: 20 }), fc.nat(8), (schedule, capacity, max) => {
-        const window = createWindow(0 as Offset, capacity * CLAIM_BYTES)
-        const { model, pass, dropBefore } = modelOf(capacity)
-        for (const step of schedule) {
-          if ('dropBefore' in step) {
-            window.dropBefore(step.dropBefore as Offset)
-            dropBefore(step.dropBefore)
-          } else {
-            const claim = claimAt(window.next + step.skip, step.claims)
-            window.pass({ offset: claim.offset, claim })
-            pass(claim)
-          }
-          const { claims, start, next } = model
-          expect([window.start, window.next]).toEqual([start, next])
-          expect(window.size).toEqual({ claims: claims.length, bytes: claims.length * CLAIM_BYTES })
-          for (let id = 0n; id <= 30n; id++)
-            expect(window.firstClaim(id as PlantId)).toEqual(claims.find((claim) => claim.id === id))
-          for (const after of [-1, start - 1, start + 1, next - 2, next] as Offset[])
-            expect(window.claimsAfter(after, max)).toEqual(claims.filter(({ offset }) => offset > after).slice(0, max))
+it('a window has the first claims since its start, in log order, after any drops and repeated claims', () => {
+  fc.assert(
+    fc.property(steps, fc.integer({ min: 0, max: 20 }), fc.nat(8), (schedule, capacity, max) => {
+      const window = createWindow(0 as Offset, capacity * CLAIM_BYTES)
+      const { model, pass, dropBefore } = modelOf(capacity)
+      for (const step of schedule) {
+        if ('dropBefore' in step) {
+          window.dropBefore(step.dropBefore as Offset)
+          dropBefore(step.dropBefore)
+        } else {
+          const claim = claimAt(window.next + step.skip, step.claims)
+          window.pass({ offset: claim.offset, claim })
+          pass(claim)
         }
-      }),
-    )
-  })
+        const { claims, start, next } = model
+        expect([window.start, window.next]).toEqual([start, next])
+        expect(window.size).toEqual({ claims: claims.length, bytes: claims.length * CLAIM_BYTES })
+        for (let id = 0n; id <= 30n; id++)
+          expect(window.firstClaim(id as PlantId)).toEqual(claims.find((claim) => claim.id === id))
+        for (const after of [-1, start - 1, start + 1, next - 2, next] as Offset[])
+          expect(window.claimsAfter(after, max)).toEqual(claims.filter(({ offset }) => offset > after).slice(0, max))
+      }
+    }),
+  )
 })

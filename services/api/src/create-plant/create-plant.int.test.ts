@@ -9,7 +9,7 @@ import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-cr
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog, followOptions } from '../../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { newEvent, newEventId } from '../../../../tests/support/new-events.ts'
@@ -110,53 +110,49 @@ async function eventIdsInLog({ kafka, topic, partitions }: TestTopic) {
 
 const kindsOf = (outcomes: readonly Outcome[]) => outcomes.map(({ is }) => is)
 
-describe('creating a plant', () => {
-  it('queues creates up to maxQueuedBytes and resolves the rest at once as not written', async () => {
-    const store = await openCreation({ limits: { maxQueuedBytes: 500 * (BYTES_OF_ONE - 3) } })
-    const outcomes = await Promise.all(
-      Array.from({ length: 550 }, (_, n) => store.creation.create(store.random(BigInt(100 + n)))),
-    )
-    expect(kindsOf(outcomes)).toEqual([...Array(500).fill('created'), ...Array(50).fill('notWritten')])
-    expect(await eventIdsInLog(store)).toHaveLength(500)
-    expect(await store.create(store.random(1n))).toBe('created')
-  })
-
-  it.each([
-    ['written', 'maxQueuedBytes', 1_000 * BYTES_OF_ONE],
-    ['written', 'maxQueuedRecords', 1_000],
-    ['looked up', 'maxQueuedBytes', 1_000 * BYTES_OF_ONE],
-  ])('a partition that cannot be %s leaves the others half of %s', async (what, limit, max) => {
-    const store = await openCreation({ limits: { [limit]: max, maxQueueAgeMs: 2 * WAIT_MS } })
-    const all = Array.from({ length: 3_000 }, (_, n) => store.random(BigInt(1_000 + n)))
-    const byPartition = Map.groupBy(all, ({ plant, eventId }) => plantCreated(plant, eventId, PARTITIONS).partition)
-    const [plants = [], ...others] = allPartitions(PARTITIONS).map((p) => byPartition.get(p) ?? [])
-    const failing = what === 'written' ? store.unwritable : store.unreadable
-    failing.add(0 as Partition)
-    const create = (creates: typeof all) => creates.map((each) => store.creation.create(each))
-    const waiting = create(plants.splice(0, 500))
-    await vi.waitFor(async () => {
-      const [next] = create(plants.splice(0, 1))
-      waiting.push(next as Promise<Outcome>)
-      expect(await Promise.race([next, new Promise((r) => setImmediate(r))])).toEqual({ is: 'notWritten' })
-    }, WAIT_MS)
-    const outcomes = await Promise.all(others.flatMap((writable) => create(writable.slice(0, 200))))
-    expect(kindsOf(outcomes)).toEqual(Array(400).fill('created'))
-    failing.clear()
-    expect(kindsOf(await Promise.all(waiting.slice(0, 500)))).toEqual(Array(500).fill('created'))
-  })
+it('creates are queued up to maxQueuedBytes; the rest resolve at once as not written', async () => {
+  const store = await openCreation({ limits: { maxQueuedBytes: 500 * (BYTES_OF_ONE - 3) } })
+  const outcomes = await Promise.all(
+    Array.from({ length: 550 }, (_, n) => store.creation.create(store.random(BigInt(100 + n)))),
+  )
+  expect(kindsOf(outcomes)).toEqual([...Array(500).fill('created'), ...Array(50).fill('notWritten')])
+  expect(await eventIdsInLog(store)).toHaveLength(500)
+  expect(await store.create(store.random(1n))).toBe('created')
 })
 
-describe('the acknowledgement of an append', () => {
-  it('decides without the tail while no other producer writes', async () => {
-    const store = await openCreation()
-    await store.tail.close()
-    const ids = Array.from({ length: 20 }, (_, n) => BigInt(n))
-    const createAll = () => Promise.all(ids.map((id) => store.create(store.random(id))))
-    expect(new Set(await createAll())).toEqual(new Set(['created']))
-    expect(new Set(await createAll())).toEqual(new Set(['duplicate']))
-    expect(store.verdictsBy).toEqual(ids.map(() => 'acknowledgement'))
-    expect(await eventIdsInLog(store)).toHaveLength(20)
-  })
+it.each([
+  ['written', 'maxQueuedBytes', 1_000 * BYTES_OF_ONE],
+  ['written', 'maxQueuedRecords', 1_000],
+  ['looked up', 'maxQueuedBytes', 1_000 * BYTES_OF_ONE],
+])('a partition that cannot be %s leaves the others half of %s', async (what, limit, max) => {
+  const store = await openCreation({ limits: { [limit]: max, maxQueueAgeMs: 2 * WAIT_MS } })
+  const all = Array.from({ length: 3_000 }, (_, n) => store.random(BigInt(1_000 + n)))
+  const byPartition = Map.groupBy(all, ({ plant, eventId }) => plantCreated(plant, eventId, PARTITIONS).partition)
+  const [plants = [], ...others] = allPartitions(PARTITIONS).map((p) => byPartition.get(p) ?? [])
+  const failing = what === 'written' ? store.unwritable : store.unreadable
+  failing.add(0 as Partition)
+  const create = (creates: typeof all) => creates.map((each) => store.creation.create(each))
+  const waiting = create(plants.splice(0, 500))
+  await vi.waitFor(async () => {
+    const [next] = create(plants.splice(0, 1))
+    waiting.push(next as Promise<Outcome>)
+    expect(await Promise.race([next, new Promise((r) => setImmediate(r))])).toEqual({ is: 'notWritten' })
+  }, WAIT_MS)
+  const outcomes = await Promise.all(others.flatMap((writable) => create(writable.slice(0, 200))))
+  expect(kindsOf(outcomes)).toEqual(Array(400).fill('created'))
+  failing.clear()
+  expect(kindsOf(await Promise.all(waiting.slice(0, 500)))).toEqual(Array(500).fill('created'))
+})
+
+it('the acknowledgement of an append decides without the tail while no other producer writes', async () => {
+  const store = await openCreation()
+  await store.tail.close()
+  const ids = Array.from({ length: 20 }, (_, n) => BigInt(n))
+  const createAll = () => Promise.all(ids.map((id) => store.create(store.random(id))))
+  expect(new Set(await createAll())).toEqual(new Set(['created']))
+  expect(new Set(await createAll())).toEqual(new Set(['duplicate']))
+  expect(store.verdictsBy).toEqual(ids.map(() => 'acknowledgement'))
+  expect(await eventIdsInLog(store)).toHaveLength(20)
 })
 
 it('beside an unreadable entry, nothing is written for its id, and the others of the same cycle are created', async () => {
@@ -176,48 +172,46 @@ it('beside an unreadable entry, nothing is written for its id, and the others of
   expect(await eventIdsInLog(store)).toHaveLength(ids.length - 1)
 })
 
-describe('creating a plant while Kafka hangs', () => {
-  it('resolves at the deadline, or at once behind one that is older than maxQueueAgeMs; a keyed retry gets the verdict', async () => {
-    const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
-    // Less than the 5 s after which the append would be given up, and the next one sent.
-    const store = await openCreation({ kafkaBrokers, deadlineMs: 3_000 })
-    const untilCreated = ({ create }: typeof store, created: CreatePlant) =>
-      vi.waitFor(async () => expect(await create(created)).toBe('created'), WAIT_MS)
-    // The first append of a broker may take longer than the others.
-    await untilCreated(store, store.keyed(0n, 'first'))
-    // The tail may deliver the verdict before Kafka acknowledges the append.
-    await vi.waitFor(() => expect(store.appends.ended).toBe(store.appends.started), WAIT_MS)
-    await pause()
+it('creating a plant while Kafka hangs resolves at the deadline, or at once behind one that is older than maxQueueAgeMs; a keyed retry gets the verdict', async () => {
+  const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
+  // Less than the 5 s after which the append would be given up, and the next one sent.
+  const store = await openCreation({ kafkaBrokers, deadlineMs: 3_000 })
+  const untilCreated = ({ create }: typeof store, created: CreatePlant) =>
+    vi.waitFor(async () => expect(await create(created)).toBe('created'), WAIT_MS)
+  // The first append of a broker may take longer than the others.
+  await untilCreated(store, store.keyed(0n, 'first'))
+  // The tail may deliver the verdict before Kafka acknowledges the append.
+  await vi.waitFor(() => expect(store.appends.ended).toBe(store.appends.started), WAIT_MS)
+  await pause()
 
-    const { started } = store.appends
-    const appended = store.create(store.keyed(1n, 'k'))
-    await vi.waitFor(() => expect(store.appends.started).toBe(started + 1), WAIT_MS)
-    // These wait in the queue behind the append that hangs.
-    const queuedBehind = [store.random(2n), store.random(1n), store.keyed(3n, 'another key')]
-    expect(await Promise.all(queuedBehind.map(store.create))).toEqual(['notWritten', 'notWritten', 'notWritten'])
-    expect(await appended).toBe('outcomeUnknown')
+  const { started } = store.appends
+  const appended = store.create(store.keyed(1n, 'k'))
+  await vi.waitFor(() => expect(store.appends.started).toBe(started + 1), WAIT_MS)
+  // These wait in the queue behind the append that hangs.
+  const queuedBehind = [store.random(2n), store.random(1n), store.keyed(3n, 'another key')]
+  expect(await Promise.all(queuedBehind.map(store.create))).toEqual(['notWritten', 'notWritten', 'notWritten'])
+  expect(await appended).toBe('outcomeUnknown')
 
-    await resume()
-    await untilCreated(store, store.keyed(1n, 'k'))
-    const eventIds = await eventIdsInLog(store)
-    expect(eventIds).toContain(store.keyed(1n, 'k').eventId)
-    // The creates that resolved as not written are not in the log.
-    expect(new Set(eventIds).size).toBe(2)
+  await resume()
+  await untilCreated(store, store.keyed(1n, 'k'))
+  const eventIds = await eventIdsInLog(store)
+  expect(eventIds).toContain(store.keyed(1n, 'k').eventId)
+  // The creates that resolved as not written are not in the log.
+  expect(new Set(eventIds).size).toBe(2)
 
-    const limited = await openCreation({ kafkaBrokers, deadlineMs: 30_000, limits: { maxQueueAgeMs: 3_000 } })
-    await pause()
-    const oldest = limited.create(limited.random(0n))
-    await vi.waitFor(() => expect(limited.appends.started).toBe(1), WAIT_MS)
-    const queued = limited.create(limited.random(1n))
-    let next = 2n
-    const atOnce = () =>
-      Promise.race([limited.create(limited.random(next++)), new Promise((resolve) => setImmediate(resolve))])
-    expect(await atOnce()).toBeUndefined()
-    await vi.waitFor(async () => expect(await atOnce()).toBe('notWritten'), WAIT_MS)
+  const limited = await openCreation({ kafkaBrokers, deadlineMs: 30_000, limits: { maxQueueAgeMs: 3_000 } })
+  await pause()
+  const oldest = limited.create(limited.random(0n))
+  await vi.waitFor(() => expect(limited.appends.started).toBe(1), WAIT_MS)
+  const queued = limited.create(limited.random(1n))
+  let next = 2n
+  const atOnce = () =>
+    Promise.race([limited.create(limited.random(next++)), new Promise((resolve) => setImmediate(resolve))])
+  expect(await atOnce()).toBeUndefined()
+  await vi.waitFor(async () => expect(await atOnce()).toBe('notWritten'), WAIT_MS)
 
-    await resume()
-    expect(await Promise.all([oldest, queued])).toEqual(['created', 'created'])
-    // The broker may lead its partitions a moment later; until then, creates may wait behind older ones.
-    await untilCreated(limited, limited.keyed(next, 'last'))
-  })
+  await resume()
+  expect(await Promise.all([oldest, queued])).toEqual(['created', 'created'])
+  // The broker may lead its partitions a moment later; until then, creates may wait behind older ones.
+  await untilCreated(limited, limited.keyed(next, 'last'))
 })

@@ -33,6 +33,8 @@ beforeAll(async () => {
 
 /** Resolves when the sentence on top of the page is this. */
 const untilVerdict = (page: Page, text: RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor()
+/** Resolves when the page lists this. */
+const untilListed = (page: Page, text: RegExp) => page.getByRole('listitem').filter({ hasText: text }).waitFor()
 
 it.runIf(isPossible)(
   'the page shows a create, a stopped projector and its return, and says when the service is away',
@@ -42,32 +44,21 @@ it.runIf(isPossible)(
     const { requests, complaints } = watch(page)
     await page.goto(api.opsUrl)
     await untilVerdict(page, /^All is well\.$/)
-    const readModel = page.getByRole('listitem').filter({ hasText: 'Read model' })
-    await readModel.filter({ hasText: '0plants' }).waitFor()
+    await untilListed(page, /Read model.*0plants/)
     await page.getByText(/^Plant Store api \d+\.\d+\.\d+, running for/).waitFor()
 
     expect((await createPlant(api.url, 1n, NAME)).response?.status).toBe(200)
-    await readModel.filter({ hasText: '1plants' }).waitFor()
-    await page
-      .getByRole('listitem')
-      .filter({ hasText: /This api.*, window \d+% used/ })
-      .waitFor()
-
+    await untilListed(page, /Read model.*1plants/)
+    await untilListed(page, /This api.*, window \d+% used/)
     await page.getByText(/^Time of a create: .* median, .* 99 %$/).waitFor()
 
     const another = await browser.newPage()
     await another.goto(projector.opsUrl)
-    await another
-      .getByRole('listitem')
-      .filter({ hasText: /^Table0records behind/ })
-      .waitFor()
+    await untilListed(another, /^Table0records behind/)
 
     const poison = { partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }
     await appendTo(store, [poison])
-    await page
-      .getByRole('listitem')
-      .filter({ hasText: /^1 record parked.* 1 time: its ce_type / })
-      .waitFor()
+    await untilListed(page, /^1 record parked.* 1 time: its ce_type /)
 
     await projector.stop({ graceMs: STOP_GRACE_MS })
     await untilVerdict(page, /^No projector is in the consumer group: .* Start one/)

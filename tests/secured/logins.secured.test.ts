@@ -234,20 +234,16 @@ it('the secret of a client changes while the services run, whose tokens end ever
 })
 
 it('a client certificate and the authority of the brokers change under a client', async () => {
-  const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => join(kafka.dir, `rotated.${name}`)) as [
-    string,
-    string,
-    string,
-  ]
-  const use = (authority: string, certified: Certified) => {
-    copyFileSync(authority, ca)
-    copyFileSync(certified.cert, cert)
-    copyFileSync(certified.key, key)
+  const rotated = (name: string) => join(kafka.dir, `rotated.${name}`)
+  const use = (authority: string, { cert, key }: Certified) => {
+    copyFileSync(authority, rotated('ca'))
+    copyFileSync(cert, rotated('cert'))
+    copyFileSync(key, rotated('key'))
   }
   const stranger = otherAuthority.issue('rotated', USER)
   use(otherAuthority.ca, stranger)
-  const files = { KAFKA_SSL_CA_FILE: ca, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key }
-  const client = clientOf({ ...logins.tls, ...files })
+  const files = { KAFKA_SSL_CERT_FILE: rotated('cert'), KAFKA_SSL_KEY_FILE: rotated('key') }
+  const client = clientOf({ ...logins.tls, ...files, KAFKA_SSL_CA_FILE: rotated('ca') })
   expect(await refusalBy(client)).toMatch(/correct KAFKA_SSL_CA_FILE/)
   use(kafka.authority.ca, stranger)
   expect(await refusalBy(client)).toMatch(CERTIFICATE)

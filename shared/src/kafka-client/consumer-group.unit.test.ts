@@ -199,18 +199,13 @@ describe('with time that passes only when the test says so', () => {
   const RACK_AGAIN_AFTER_MS = 300_000
   const refused = (nodeId: number) => new KafkaJSConnectionError('refused', { broker: `broker-${nodeId}:9092` })
 
+  const retried = Object.assign(new Error('retries', { cause: refused(2) }), { name: 'KafkaJSNumberOfRetriesExceeded' })
+  const silent = new KafkaJSRequestTimeoutError('timed out', { broker: 'broker-2:9092' })
+
   it.each([
     ['is the replica of the rack', refused(2), ['here', '', '', 'here']],
-    [
-      'is that one, after retries',
-      Object.assign(new Error('retries', { cause: refused(2) }), { name: 'KafkaJSNumberOfRetriesExceeded' }),
-      ['here', '', '', 'here'],
-    ],
-    [
-      'is that one, and does not respond',
-      new KafkaJSRequestTimeoutError('timed out', { broker: 'broker-2:9092' }),
-      ['here', '', '', 'here'],
-    ],
+    ['is that one, after retries', retried, ['here', '', '', 'here']],
+    ['is that one, and does not respond', silent, ['here', '', '', 'here']],
     ['is a leader', refused(1), ['here', 'here', 'here', 'here']],
     ['is any, without a rack', refused(2), ['', '', '', '']],
   ])('a broker that cannot be connected to, and %s', async (_, error, [rackId, ...later]) => {

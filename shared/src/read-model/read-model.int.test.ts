@@ -121,17 +121,16 @@ describe('a Redis that is gone', () => {
     for (const { checkpoint } of queued) expect([0, BEFORE_FIRST]).toContain(checkpoint.offset)
   })
 
+  const pipe = (redis: Socket, client: Socket) => void client.pipe(redis).pipe(client)
+  const end = (_redis: Socket, client: Socket) => void client.end()
   it.each([
-    [
-      'without room for another client',
-      (redis: Socket, client: Socket) => void client.pipe(redis).pipe(client),
-      /Redis has no room for more clients: raise its maxclients/,
-    ],
-    ['that a proxy does not reach', (_redis: Socket, client: Socket) => void client.end(), /is not reachable: check/],
-  ])('%s, is reported with the reason although its port is open', async (_what, carry, reason) => {
+    ['without room for another client', 'maxclients', pipe, /Redis has no room for more clients: raise its maxclients/],
+    ['that requires a login', 'requirepass', pipe, /Redis requires a login: set REDIS_USERNAME or REDIS_PASSWORD/],
+    ['that a proxy does not reach', 'maxclients', end, /is not reachable: check/],
+  ])('%s, is reported with the reason although its port is open', async (_what, setting, carry, reason) => {
     const { url, port } = await startOwnRedis()
     const admin = openRedis(url)
-    await admin.config('SET', 'maxclients', '1')
+    await admin.config('SET', setting, '1')
     // On the same machine the first request may fail before the reply of Redis is read.
     const proxy = createServer((client) => {
       const redis = connect(port, '127.0.0.1')

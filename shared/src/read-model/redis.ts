@@ -99,7 +99,8 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
   redis.on('error', (error: Error & { command?: { name: string } }) => {
     // It follows from the end, or the reply of Redis was lost this time.
     if (hasReason && END_OF_CONNECTION.test(error.message)) return
-    hasReason = false
+    // The client ends the connection after such a reply.
+    hasReason = error.name === 'ReplyError'
     problems.connectionFailed(error)
     // ioredis would continue with database 0.
     if (error.command?.name === 'select') endConnection()

@@ -111,7 +111,7 @@ function projection({ partitions, readers, table }: StoreStatus): string[] {
         'and that no other program is in their group',
     lag > LAG_MAX_RECORDS &&
       `the read model is ${formatCount(lag, 'record')} behind the log. plantctl status --watch shows whether the projectors ` +
-        'catch up; if not, they are too slow or Redis refuses their batches: read their logs',
+        'catch up; if not, they are too slow, Redis refuses their batches, or some use another Redis: read their logs',
     table !== undefined &&
       table.behind > LAG_MAX_RECORDS &&
       `the table ${table.topic} is ${formatCount(table.behind, 'plant')} behind the read model: plantctl status --watch shows ` +

@@ -29,21 +29,18 @@ export const INJECTED_BUGS = bugsOf({
       "{+const first = window.firstClaim(id)\n  +}if ({+first === undefined && +}hasCoverageGap(window, checkpoint)) return { is: 'unknown' }[-\n  const first = window.firstClaim(id)-]",
     'the entry in Redis is ignored': "[-if (entry !== undefined) return { is: 'claimed', first: entry }-]",
     'the reach ignores a gap': 'return [-hasCoverageGap(window, checkpoint) || -]checkpoint > tail ? checkpoint : tail',
-    'the reach is the tail even if Redis is ahead':
-      'return hasCoverageGap(window, checkpoint) [-|| checkpoint > tail -]? checkpoint : tail',
+    'the reach is the tail even if Redis is ahead': 'hasCoverageGap(window, checkpoint) [-|| checkpoint > tail -]',
     'the read floor is never raised': '[-if (offset > (floors[partition] as Offset)) floors[partition] = offset-]',
   },
   'shared/src/protocol/plants-table.ts': {
     'a void claim becomes a row':
       '[-if (first.offset < claim.offset) continue\n    if (first.eventId !== claim.eventId) return undefined-]',
-    'a repeated claim becomes a row':
-      'if (first.offset < claim.offset{+ && first.eventId !== claim.eventId+}) continue',
+    'a repeated claim becomes a row': 'if (first.offset < claim.offset{+ && first.eventId !== claim.eventId+})',
     'a claim that the read model does not have becomes a row':
       'if ([-claim.offset > checkpoint || -]first === undefined || first.offset > claim.offset) [-return undefined-]{+{\n      rows.push(claim)\n      continue\n    }+}',
     'the last claim of an id gives its row the plant':
       'const plant = [-claim-]{+claims.findLast(({ id }) => id === claim.id)?+}.plant ?? first.plant',
-    'a new writer of the table starts one row too late':
-      '{ offset: {+(+}latest.offset{+ + 1) as Offset+}, eventId: latest.eventId }',
+    'a new writer of the table starts one row too late': '{+(+}latest.offset{+ + 1) as Offset+}',
     'queued records are written although others are missing before them':
       '[-if (from.offset > written.offset) return undefined-]',
   },
@@ -55,12 +52,10 @@ export const INJECTED_BUGS = bugsOf({
       'state.written = [-writtenUpTo(rows.get(state.partition))-]{+state.target+}',
     'the records before the queued ones are read one offset too late':
       '{ from: [-written-]{+{ ...written, offset: after(written.offset) }+}, end: after(end as Offset) }',
-    'a failed append to the table counts as written':
-      'const failures = {+(+}await appendEach(sent, channel){+) && new Map()+}',
+    'a failed append to the table counts as written': '{+(+}await appendEach(sent, channel){+) && new Map()+}',
   },
   'shared/src/plant/plant-created.ts': {
-    'a record of an unknown version claims nothing':
-      '[-claim: { offset, id, eventId, plant: undefined }, -]parked: PARKED.unknownVersion',
+    'a record of an unknown version claims nothing': '[-claim: { offset, id, eventId, plant: undefined }, -]parked',
     'a record with an unreadable payload claims nothing': '{ offset, [-claim, -]parked: PARKED.unreadablePayload }',
     'a record in the wrong partition claims its id':
       '[-if (partitionOf(key, partitions) !== partition) return { offset, parked: PARKED.wrongPartition }-]',
@@ -72,10 +67,8 @@ export const INJECTED_BUGS = bugsOf({
   },
   'shared/src/protocol/list.ts': {
     'a list continues over a gap': 'if (claims.length === count[- || hasCoverageGap(window, checkpoint)-]) return',
-    'a list includes void claims':
-      'candidates.claims[-.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))-]',
-    'a list leaves out claims that Redis has applied in the meantime':
-      'entry === undefined[- || entry.offset >= after(checkpoint)-]',
+    'a list includes void claims': 'claims[-.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))-]',
+    'a list leaves out claims that Redis has applied in the meantime': '[- || entry.offset >= after(checkpoint)-]',
     'a Redis that fell back decides which claims of a list are void':
       'const isDecided = [-lookedUp.checkpoint >= listed.checkpoint-]{+true as boolean+}',
     'a list starts again where Redis ends': 'created.slice([-Math.max(0, from - listed.plants)-]{+0+}, ',
@@ -86,13 +79,10 @@ export const INJECTED_BUGS = bugsOf({
       '[-if (reach < required.token) return { claims: [], isEnd: false }-]',
   },
   'shared/src/event-log/lanes.ts': {
-    "an acknowledged create at its deadline is 'not written'":
-      '      entry.[-mayBeWritten = true\n      entry.-]resolve',
+    "an acknowledged create at its deadline is 'not written'": 'entry.[-mayBeWritten = true\n      entry.-]resolve',
     "a create in flight at its deadline is 'not written'": 'if (entry.[-isInFlight || entry.-]mayBeWritten) return',
-    "a refusal after an attempt without an outcome is 'not written'":
-      'if (!isForGood[- || entry.mayBeWritten-]) return false',
-    'an attempt without an outcome is forgotten':
-      "if (result.is === 'unknown') {[-\n      entry.mayBeWritten = true-]\n",
+    "a refusal after an attempt without an outcome is 'not written'": 'if (!isForGood[- || entry.mayBeWritten-])',
+    'an attempt without an outcome is forgotten': "'unknown') {[-\n      entry.mayBeWritten = true-]",
     'an append that was given up is sent': '      [-dropGivenUp(queue)\n      -]if',
     'the results of two partitions are exchanged':
       'settle(queue, sent, [-results.get(queue.partition)-]{+[...results.values()].at(-1)+} as AppendResult)',
@@ -158,8 +148,7 @@ export const INJECTED_BUGS = bugsOf({
       '{+const now = claimIndex.window(partition)\n      +}const known = firstClaimOf(id, { entry, checkpoint }, [-claimIndex.window(partition)-]{+{ start, next: now.next, firstClaim: now.firstClaim }+})',
     ],
     'a create does not raise the read floor': '[-claimIndex.readFloor.raise(partition, first.offset)-]',
-    'a keyed create is a duplicate as soon as its id is in the window':
-      'if ([-!keyed && -]claimed !== undefined) return verdictOn(claimed)',
+    'a keyed create is a duplicate as soon as its id is in the window': '[-!keyed && -]claimed !== undefined',
     'a waiter gets the outcome of its owner':
       "if (resolution.is === 'decided') return [-verdictOn(resolution.first)-]{+{ is: 'created', partition, offset: resolution.first.offset }+}\n      if (deadline",
     "a keyed waiter at its deadline is 'not written'": "{ is: [-keyed ? 'outcomeUnknown' : -]'notWritten' }",
@@ -167,10 +156,8 @@ export const INJECTED_BUGS = bugsOf({
       "[-if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true-]",
     'an owner in a coverage gap forgets that its event may be in the log':
       "verdictOn(resolution.first) : {+resolution.is === 'coverageGap' ? resolution : +}failed(resolution)",
-    "every create at its deadline is 'not written'":
-      "return resolution ?? [-failureOf(known)-]{+{ is: 'notWritten' }+}",
-    'the checkpoint of the look-up is forgotten':
-      'partition, checkpoint: [-absent.checkpoint-]{+Infinity as Offset+} }',
+    "every create at its deadline is 'not written'": "resolution ?? [-failureOf(known)-]{+{ is: 'notWritten' }+}",
+    'the checkpoint of the look-up is forgotten': 'checkpoint: [-absent.checkpoint-]{+Infinity as Offset+} }',
     "a keyed create whose event is in the log is 'outcome unknown'":
       "{+if (absent.is === 'decided' && absent.first.eventId === claim.eventId) return { is: 'outcomeUnknown' }\n    +}if (absent.is !== 'absent') return absent",
     'the shutdown does not wait for waiters': 'await [-deadlines.allEnded()-]{+Promise.allSettled(owners.values())+}',
@@ -188,8 +175,7 @@ export const INJECTED_BUGS = bugsOf({
       'const ms = [-isLogShared ? 2 * READINGS_FOR_EACH_REST * READ_CHECKPOINTS_EVERY_MS : TAIL_REST_MS-]{+Infinity+}',
       '[-if (!isLogShared || readings % READINGS_FOR_EACH_REST === 0) rest?.wake.abort()-]',
     ],
-    'the tail skips an offset that the read model does not have':
-      'windows[partition]?.continueAt(after({+after(+}checkpoint.offset)){+)+}',
+    'the tail skips an offset that the read model does not have': 'continueAt(after({+after(+}checkpoint.offset)){+)+}',
     'going back lowers the read floor':
       'rewoundTo[partition] = checkpoint.offset{+\n    readFloor.of = () => checkpoint.offset+}\n',
     'the tail does not go back': '    const reader = [-tail.assigned()?.get(partition)-]{+undefined+}\n',
@@ -217,12 +203,10 @@ export const INJECTED_BUGS = bugsOf({
       'const [-window-]{+now+} = claimIndex.window(partition){+\n    const window = { start, next: now.next, firstClaim: now.firstClaim }+}',
     ],
     'a read does not raise the read floor': '[-    claimIndex.readFloor.raise(partition, offset)\n-]',
-    'a plant is reported absent below the read floor':
-      "return [-reachesFloor ? -]{ is: 'noSuchPlant' }[- : undefined-]",
+    'a plant is reported absent below the read floor': "[-reachesFloor ? -]{ is: 'noSuchPlant' }[- : undefined-]",
     "the client's token is ignored": '>= [-offset-]{+(p === partition ? BEFORE_FIRST : offset)+}\n',
     'a token for another partition is ignored': '>= [-offset-]{+(p === partition ? offset : BEFORE_FIRST)+}\n',
-    'a read with unknown result reports an absent plant':
-      "if (known.is === 'unknown') return [-undefined-]{+{ is: 'noSuchPlant' }+}",
+    'a read with unknown result reports an absent plant': "'unknown') return [-undefined-]{+{ is: 'noSuchPlant' }+}",
   },
   'services/api/src/read-plants/list-plants.ts': {
     'a list checks the token only in the partitions that it reads':
@@ -233,8 +217,7 @@ export const INJECTED_BUGS = bugsOf({
     ],
     'a list ends at the last partition':
       '[-const { length } = cursor.listed\n    -]const partitions = cursor.listed{+.slice(cursor.partition)+}.map((_, n) => [-((cursor.partition + n) % length)-]{+(cursor.partition + n)+} as Partition){+\n    const { length } = partitions+}',
-    'a list ends where the next plant is not known':
-      "show({ is: 'page', claims, shown[-, next: { partition, listed }-] })",
+    'a list ends where the next plant is not known': 'claims, shown[-, next: { partition, listed }-] })',
     'a page before the end is empty': '[-claims.length === 0 ? undefined : -]show(',
     'a list does not raise the read floor': '[-claimIndex.readFloor.raise(partition, offset)-]{+{}+}',
   },
@@ -250,8 +233,7 @@ export const INJECTED_BUGS = bugsOf({
     'an idle projector does not compare its checkpoint': '[-follower.reloadCheckpoints(moved)-]',
   },
   'plantctl/src/rebuild/fill.ts': {
-    'a generation gets the name of an earlier one':
-      "generations.startFilling(partition, [-freshName()-]{+'the new one'+})",
+    'a generation gets the name of an earlier one': "startFilling(partition, [-freshName()-]{+'the new one'+})",
     'the fold continues where the generation was left':
       'filled = started.checkpoint{+\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled+}\n',
   },
@@ -268,8 +250,7 @@ export const INJECTED_BUGS = bugsOf({
       '    await fill.refresh()\n    [-refollow(partition)\n    -]return false',
   },
   'plantctl/src/rebuild/rebuild.ts': {
-    'left-over generations are not dropped':
-      "const result = [-await generations.drop(partition, generation)-]{+{ is: 'filling' }+}",
+    'left-over generations are not dropped': "[-await generations.drop(partition, generation)-]{+{ is: 'filling' }+}",
   },
   'plantctl/src/verify/generation-comparison.ts': {
     'nothing is compared': 'return [-findings.listed-]{+[]+}',
@@ -319,8 +300,7 @@ export const INJECTED_BUGS = bugsOf({
       'if ([-generation.checkpoint.offset !== expected.offset-]{+false as boolean+}) {',
     'an emptied Redis applies records that start later':
       "[-if (expected.offset !== BEFORE_FIRST) return { is: 'stale', checkpoint: BEFORE_LOG }-]",
-    'a generation without its plants counts as whole':
-      'order.length === plantCount [-&& plants.has(order[0] as PlantId) -]?',
+    'a generation without its plants counts as whole': 'plantCount [-&& plants.has(order[0] as PlantId) -]?',
     'a generation without its order counts as whole':
       '[-order.length === plantCount && plants.has(order[0] as PlantId)-]{+plants.size === plantCount+} ?',
     'a dropped generation is recreated': [

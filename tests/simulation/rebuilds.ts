@@ -17,28 +17,19 @@ const MAX_RECORDS_PER_APPLY = 2
 /** Small, so that a failover can come between two spans, or two readings. */
 const PLANTS_PER_SPAN = 2
 
-export type SimulatedRebuild = {
-  process: SimulatedProcess
-  /** Its current follower of the log. */
-  follower: SimulatedFollower | undefined
-  /** Its result; undefined while it runs. */
-  ended(): PromiseSettledResult<PartitionResult[]> | undefined
-  /** Interrupts it, like an operator. */
-  stop(): void
-}
+export type SimulatedRebuild = ReturnType<typeof startRebuild>
 
 /** Starts a rebuild like the command. */
 function startRebuild(
   process: SimulatedProcess,
   { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
   context: ProcessContext,
-): SimulatedRebuild {
+) {
   const { clock, log, brokers, network, freshGeneration } = context
   const time = clock.timeOf(process)
   const stopping = new AbortController()
   const { generations } = connectReadModel(process, context)
-  const stop = () => stopping.abort(new Error('stopped'))
-  const rebuild: SimulatedRebuild = { process, follower: undefined, ended: () => undefined, stop }
+  let follower: SimulatedFollower | undefined
 
   const running = rebuildPartitions({
     partitions: ALL,
@@ -54,7 +45,7 @@ function startRebuild(
     freshName: freshGeneration,
     follow(sink, only) {
       const followed = createSimulatedFollower(process, sink, { ...context, time })
-      rebuild.follower = followed
+      follower = followed
       return { ...followed, start: () => followed.assign([...only]) }
     },
     readEnds: () => network.call(process, 'read of the log ends', brokers.allEnds),
@@ -65,7 +56,15 @@ function startRebuild(
       }
     },
   })
-  return Object.assign(rebuild, { ended: outcomeOf(running) })
+  return {
+    process,
+    /** Its current follower of the log. */
+    follower: () => follower,
+    /** Its result; undefined while it runs. */
+    ended: outcomeOf(running),
+    /** Interrupts it, like an operator. */
+    stop: () => stopping.abort(new Error('stopped')),
+  }
 }
 
 const AT_ONCE_MAX = 2

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ClaimIndex } from '@plant-store/api/src/claim-index/claim-index.ts'
 import { assertWithinBounds } from '@plant-store/shared/event-log/log-identity.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
@@ -7,7 +8,7 @@ import { WATCH_LOG_EVERY_MS } from '@plant-store/shared/stores/preconditions.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { ALL, PARTITIONS } from './kafka.ts'
 import type { Random } from './random.ts'
-import type { RedisServer } from './redis-scripts.ts'
+import { copyServer } from './redis-scripts.ts'
 import { runUntil } from './settle.ts'
 import type { World } from './world.ts'
 
@@ -25,7 +26,7 @@ const areHalted = (world: World, processes: readonly (SimulatedProcess | undefin
 /** A Redis that was folded from another log: services halt before they respond to or change anything. */
 async function refuseAnotherLog(world: World, random: Random): Promise<void> {
   const server = world.connectToAnotherLog(random)
-  const before = textOf(server)
+  const before = copyServer(server)
   const [api, projector] = [world.apis.length, world.projectors.length]
   void world.startApi(api, random)
   world.startProjector(projector, ALL)
@@ -33,7 +34,7 @@ async function refuseAnotherLog(world: World, random: Random): Promise<void> {
   const haveHalted = () => areHalted(world, strangers)
   await runUntil(world, random, haveHalted, 'a service continues with the Redis of another log', false)
   if (world.apis[api]?.api?.isListening) world.broken('an api listens on the Redis of another log')
-  if (textOf(server) !== before) world.broken('the Redis of another log was changed')
+  if (!isDeepStrictEqual(server, before)) world.broken('the Redis of another log was changed')
 }
 
 /** A log that has lost its last records. */
@@ -109,7 +110,7 @@ export async function refuseRebuildOfNewerFold(world: World, random: Random): Pr
     const generation = generations.get(live)
     if (generation !== undefined) generation.fold++
   }
-  const folded = textOf(world.master())
+  const folded = copyServer(world.master())
   const again = world.rebuilds.launch(1_000, false)
   const haveEnded = () => rebuild.ended() !== undefined && again.ended() !== undefined
   await runUntil(world, random, haveEnded, 'a rebuild continues beside a newer fold version')
@@ -118,11 +119,6 @@ export async function refuseRebuildOfNewerFold(world: World, random: Random): Pr
     if (outcome?.status === 'rejected' && outcome.reason instanceof PreconditionError) continue
     world.broken(`a rebuild does not refuse a newer fold version: ${JSON.stringify(outcome)}`)
   }
-  if (ended !== undefined && textOf(world.master()) !== folded)
+  if (ended !== undefined && !isDeepStrictEqual(world.master(), folded))
     world.broken('a generation of a newer fold version was changed')
 }
-
-const textOf = (server: RedisServer) =>
-  JSON.stringify(server, (_key, value: unknown) =>
-    value instanceof Map ? [...value.entries()] : typeof value === 'bigint' ? String(value) : value,
-  )

@@ -66,7 +66,7 @@ const SWARM_STEPS: Steps = [
 ]
 const REBUILD_STEPS: Steps = [
   [2, (world, random) => world.rebuilds.start(random)],
-  [16, deliverTo((world) => world.rebuilds.running().map(({ follower }) => follower))],
+  [16, deliverTo((world) => world.rebuilds.running().map(({ follower }) => follower()))],
 ]
 /** Not in every schedule with rebuilds. */
 const SWARM_REBUILD_STEPS: Steps = [

@@ -19,7 +19,7 @@ async function runRound(world: World, random: Random, isCalm = true): Promise<vo
   for (const partition of ALL) {
     for (const { tail } of world.started()) tail.deliver(partition, random, isCalm)
     for (const { follower } of world.projecting()) follower.deliver(partition, random, isCalm)
-    for (const { follower } of world.rebuilds.running()) follower?.deliver(partition, random, isCalm)
+    for (const { follower } of world.rebuilds.running()) follower()?.deliver(partition, random, isCalm)
   }
   await flushPromises()
   world.clock.advance(ROUND_MS)

@@ -4,7 +4,7 @@ import { tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { createPlantStore } from './support/plant-store.ts'
-import { expectTableVerified, followTable, rowsOf, WITH_TABLE } from './support/plants-table.ts'
+import { expectTableToEqual, expectTableVerified, rowsOf, WITH_TABLE } from './support/plants-table.ts'
 import { quietLog } from './support/quiet-log.ts'
 import { replayed } from './support/raw-records.ts'
 import { appendTo, COMPACTED_AT_ONCE, createTableTopic, setTopicConfig } from './support/topic.ts'
@@ -16,7 +16,7 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
   await setTopicConfig(table, COMPACTED_AT_ONCE)
   const [api, first] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   await onConnections(8, idsFrom(0, 300), (id) => createPlant(api.url, id, `plant ${id}`))
-  await (await followTable(table)).expectToEqual(await readTruth(store))
+  await expectTableToEqual(table, await readTruth(store))
   await first.stop({ graceMs: 10_000 })
 
   const rows = rowsOf(await readTruth(store))
@@ -26,7 +26,7 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
   await vi.waitFor(
     async () => {
       await appendTo(table, some)
-      const { found } = await replayed(table, tableRecordReader(table.partitions), { kind: TABLE })
+      const { found } = await replayed(table, tableRecordReader(table.partitions), TABLE)
       expect(found.length).toBeLessThan(rows.length * 1.5)
     },
     { timeout: 120_000, interval: 1_000 },
@@ -34,10 +34,7 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
 
   await onConnections(8, idsFrom(300, 300), (id) => createPlant(api.url, id, `plant ${id}`))
   await store.startProjector(WITH_TABLE)
-  const truth = await readTruth(store)
-  const followed = await followTable(table)
-  await vi.waitFor(() => expect(followed.plants().size).toBe(600), { timeout: 60_000 })
-  expect(followed.wrong(truth)).toEqual([])
+  await expectTableToEqual(table, await readTruth(store))
   const copy = await plantTable({ brokers: inject('kafkaBrokers').split(','), table: table.topic, log: quietLog })
   onTestFinished(copy.close)
   await copy.ready

@@ -9,17 +9,15 @@ import {
   appendMixed,
   appendRow,
   createStoreWithTable,
+  expectTableToEqual,
   expectTableVerified,
-  followTable,
   verifyTable,
   WITH_TABLE,
 } from './support/plants-table.ts'
 import { readRawRecords } from './support/raw-records.ts'
 import { untilNotReady, untilReady } from './support/readiness.ts'
-import { createTableTopic, setTopicConfig, tableTopicOf } from './support/topic.ts'
+import { createTableTopic, setTopicConfig, type TestTopic, tableTopicOf } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
-
-const AT_ONCE = { timeout: 60_000, interval: 1 }
 
 it('each created plant is a row; a table that is deleted holds up nothing else, and is written anew when it is there again', async () => {
   const { store, table } = await createStoreWithTable()
@@ -29,12 +27,9 @@ it('each created plant is a row; a table that is deleted holds up nothing else, 
     store.startProjector({ ...WITH_TABLE, ...source }),
   ])
   const startedAt = Date.now()
-  const followed = await followTable(table)
   await onConnections(8, idsFrom(0, 200), (id) => createPlant(api.url, id, `plant ${id}`))
   await onConnections(8, idsFrom(0, 200), (id) => createPlant(api.url, id, `another ${id}`))
-  const truth = await readTruth(store)
-  await followed.expectToEqual(truth)
-  expect(followed.plants().size).toBe(200)
+  await expectTableToEqual(table, await readTruth(store))
   // Each line is JSON: Node would write its warnings there, too.
   expect(readFileSync(projector.logFile, 'utf8')).not.toMatch(/^[^{]/m)
 
@@ -54,7 +49,7 @@ it('each created plant is a row; a table that is deleted holds up nothing else, 
   await projector.stop({ graceMs: 10_000 })
   await createTableTopic(store)
   await store.startProjector(WITH_TABLE)
-  await (await followTable(table)).expectToEqual(await readTruth(store))
+  await expectTableToEqual(table, await readTruth(store))
 })
 
 it('a projector names what its table lacks, and ends', async () => {
@@ -88,14 +83,17 @@ it('a table that is added later gets the whole log; table rebuild writes it into
   await untilReady(without)
   await without.stop({ graceMs: 10_000 })
 
-  const followed = await followTable(table)
+  const rowsOf = async ({ kafka, topic }: TestTopic) =>
+    (await readEnds(kafka, topic)).ends.reduce((sum, end) => sum + end, 0)
+  const untilWritten = (topic: TestTopic) =>
+    vi.waitFor(async () => expect(await rowsOf(topic)).toBeGreaterThan(0), { timeout: 60_000, interval: 1 })
   const first = await store.startProjector(WITH_TABLE)
-  await vi.waitFor(() => expect(followed.plants().size).toBeGreaterThan(0), AT_ONCE)
+  await untilWritten(table)
   await first.stop({ graceMs: 0 })
   await redis.del(await redis.keys(`{${store.topic}:*`))
   await appendMixed(store, 1_000, 3_000)
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
-  await followed.expectToEqual(await readTruth(store))
+  await expectTableToEqual(table, await readTruth(store))
   await expectTableVerified(store)
 
   const environment = { ...store.environment, ...WITH_TABLE }
@@ -105,8 +103,7 @@ it('a table that is added later gets the whole log; table rebuild writes it into
 
   const another = { ...store, topic: `${store.topic}.table.2` }
   const killed = rebuild(another.topic)
-  const rows = async () => (await readEnds(another.kafka, another.topic)).ends.reduce((sum, end) => sum + end, 0)
-  await vi.waitFor(async () => expect(await rows()).toBeGreaterThan(0), AT_ONCE)
+  await untilWritten(another)
   killed.kill('SIGKILL')
   await killed.ended
   const [{ code, stdout, stderr }] = await Promise.all([
@@ -119,7 +116,7 @@ it('a table that is added later gets the whole log; table rebuild writes it into
   const moved = { PLANTS_TABLE: another.topic }
   await projector.stop({ graceMs: 10_000 })
   await store.startProjector(moved)
-  await (await followTable(another)).expectToEqual(await readTruth(store))
+  await expectTableToEqual(another, await readTruth(store))
   await expectTableVerified(store, moved)
   await appendRow(another, 50, 99_999n)
   const extra = /^partition \d of the table: plant 99999 is not in the log/

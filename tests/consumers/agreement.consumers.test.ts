@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { consumePlants, inFile, inMemory, plantTable } from '@plant-store/shared/consumer/consumer.ts'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openPlantStore, type PlantStore } from '../support/plant-store.ts'
-import { followTable, WITH_TABLE } from '../support/plants-table.ts'
+import { expectTableToEqual, WITH_TABLE } from '../support/plants-table.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createTableTopic, type TestTopic, tableTopicOf } from '../support/topic.ts'
@@ -53,7 +53,7 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     const truth = await readTruth(store)
     expect(truth.states.reduce((sum, state) => sum + state.voids, 0)).toBe(voids)
     await expectReadModelToEqual(truth, store)
-    await (await followTable(table)).expectToEqual(truth)
+    await expectTableToEqual(table, truth)
   })
 
   const lineOf = ({ id, name, tag }: { id: bigint; name: string; tag?: string | undefined }): PlantLine => ({

@@ -1,17 +1,20 @@
-import { randomUUID } from 'node:crypto'
+import { TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { plantStored, type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
+import { plantStored, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { newPlant } from './generated-plants.ts'
 import { mixedEvents, newEventId } from './new-events.ts'
 import { createPlantStore, type Environment, type PlantStore } from './plant-store.ts'
 import { type Ended, runPlantctl } from './plantctl.ts'
+import { replayed } from './raw-records.ts'
 import { appendTo, createTableTopic, type TestTopic } from './topic.ts'
 import type { Truth } from './truth.ts'
 
 const WAIT = { timeout: 120_000, interval: 100 }
+/** Of the plants that a table lacks. */
+const SHOWN = 10
 
 /** The settings of a projector that writes a table. */
 export const WITH_TABLE = { PLANTS_TABLE: 'on' }
@@ -47,39 +50,16 @@ export async function expectTableVerified(store: PlantStore, settings = WITH_TAB
   expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^no difference: /)])
 }
 
-/** Follows a table from its first record until the test ends. */
-export async function followTable({ kafka, topic, partitions }: TestTopic) {
-  const read = tableRecordReader(partitions)
-  const rows: (Row | undefined)[] = []
-  const consumer = kafka.consumer({ groupId: `test-${randomUUID()}` })
-  onTestFinished(() => consumer.disconnect())
-  await consumer.connect()
-  await consumer.subscribe({ topic, fromBeginning: true })
-  await consumer.run({
-    autoCommit: false,
-    async eachMessage({ partition, message: { offset, key, value, headers = {} } }) {
-      rows.push(read({ offset: offsetOf(offset), key, value, headers }, partition as Partition).row)
-    },
-  })
-  const plants = () => new Map(rows.flatMap((row) => (row === undefined ? [] : [[row.id, row] as const])))
-
-  /** Records that are no row, and rows that are not the creation of their plant. */
-  const wrong = (truth: Truth): (Row | undefined)[] =>
-    rows.filter((row) => row === undefined || textOf(row) !== textOf(truth.winner(row.id)))
-
-  return {
-    plants,
-    wrong,
-
-    /** Waits until the table has each plant of the log that can be read: no void claim, no record that is no row. */
-    async expectToEqual(truth: Truth): Promise<void> {
-      const expected = truth.states.flatMap(readableIn)
-      await vi.waitFor(() => expect(plants().size).toBeGreaterThanOrEqual(expected.length), WAIT)
-      const found = plants()
-      expect(expected.filter(({ id }) => !found.has(id))).toEqual([])
-      expect(wrong(truth)).toEqual([])
-    },
-  }
+/** Waits until a table has each plant of the log that can be read: no void claim, no record that is no row. */
+export async function expectTableToEqual(table: TestTopic, truth: Truth): Promise<void> {
+  const expected = truth.states.flatMap(readableIn)
+  await vi.waitFor(async () => {
+    const { found } = await replayed(table, tableRecordReader(table.partitions), TABLE)
+    const wrong = found.filter(({ row }) => row === undefined || textOf(row) !== textOf(truth.winner(row.id)))
+    expect(wrong).toEqual([])
+    const ids = new Set(found.map(({ row }) => row?.id))
+    expect(expected.filter(({ id }) => !ids.has(id)).slice(0, SHOWN)).toEqual([])
+  }, WAIT)
 }
 
 /** The plants of a partition that can be read. */

@@ -10,8 +10,7 @@ import type { TestTopic } from './topic.ts'
 
 /** All records that a topic holds now, with their headers, by partition. */
 export async function readRawRecords(topic: TestTopic, kind?: TopicKind) {
-  const options = kind === undefined ? {} : { kind }
-  const { found } = await replayed(topic, ({ offset }, _partition, message) => ({ offset, message }), options)
+  const { found } = await replayed(topic, ({ offset }, _partition, message) => ({ offset, message }), kind)
   return found.map(({ message }) => message)
 }
 
@@ -19,7 +18,7 @@ export async function readRawRecords(topic: TestTopic, kind?: TopicKind) {
 export async function replayed<R extends LogRecord>(
   { kafka, topic, partitions }: TestTopic,
   read: ReplayOptions<R>['read'],
-  { kind, signal }: { kind?: TopicKind; signal?: AbortSignal } = {},
+  kind?: TopicKind,
 ) {
   const ends = () => readEnds(kafka, topic, kind?.lost)
   // A broker that is back does not lead its partitions at once.
@@ -27,7 +26,7 @@ export async function replayed<R extends LogRecord>(
   const byPartition = until.map((): R[] => [])
   const reached = until.map(() => BEFORE_LOG)
   await replay<R>({
-    ...{ kafka, topic, partitions, ends, read, log: quietLog, time: systemTime, ...(signal && { signal }) },
+    ...{ kafka, topic, partitions, ends, read, log: quietLog, time: systemTime },
     ranges: new Map(until.map((end, partition) => [partition as Partition, { from: BEFORE_LOG, end }])),
     onRecords(partition, records, checkpoint) {
       byPartition[partition]?.push(...records)

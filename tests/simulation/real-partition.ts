@@ -1,7 +1,6 @@
-import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Redis } from 'ioredis'
-import { pointerOf } from '../support/stored-partition.ts'
+import { contentOf, pointerOf } from '../support/stored-partition.ts'
 import { type PartitionKeys, textsOf } from './redis-scripts.ts'
 
 /** The keys of one partition in a real Redis, by name without their prefix, without the product's scripts. */
@@ -9,7 +8,7 @@ export function openRealPartition(redis: Redis, topic: string, partition: Partit
   const prefix = pointerOf(topic, partition).slice(0, -'live'.length)
   const keys = () => redis.keys(`${prefix}*`)
 
-  async function contentOf(key: string): Promise<unknown> {
+  async function readKey(key: string): Promise<unknown> {
     if (key.endsWith(':live') || key.endsWith(':filling')) return redis.get(key)
     if (key.endsWith(':order')) return redis.lrange(key, 0, -1)
     return key.endsWith(':plants') ? redis.hgetallBuffer(key) : redis.hgetall(key)
@@ -17,7 +16,7 @@ export function openRealPartition(redis: Redis, topic: string, partition: Partit
 
   return {
     async read(): Promise<Record<string, unknown>> {
-      const read = async (key: string) => [key.slice(prefix.length), await contentOf(key)] as const
+      const read = async (key: string) => [key.slice(prefix.length), await readKey(key)] as const
       return Object.fromEntries(await Promise.all((await keys()).map(read)))
     },
 
@@ -40,14 +39,10 @@ export function asStored({ live, filling, generations }: PartitionKeys) {
   if (live) stored.live = live
   if (filling) stored.filling = filling
   for (const [name, generation] of generations) {
-    const { plants, order, parked } = generation
     const fields = Object.entries(textsOf(generation)).filter(([field, text]) => field === 'event' || text !== '')
     stored[`${name}:meta`] = Object.fromEntries(fields)
-    const entries = [...plants].map(([id, claim]) => [String(id), encodeEntry(claim)] as const)
-    if (entries.length > 0) stored[`${name}:plants`] = Object.fromEntries(entries)
-    if (order.length > 0) stored[`${name}:order`] = order.map(String)
-    const reasons = [...parked].map(([offset, reason]) => [offset, String(reason)] as const)
-    if (reasons.length > 0) stored[`${name}:parked`] = Object.fromEntries(reasons)
+    for (const [key, value] of Object.entries(contentOf(generation)))
+      if (Object.keys(value).length > 0) stored[`${name}:${key}`] = value
   }
   return stored
 }

@@ -1,28 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { createProjector } from '@plant-store/projector/src/projector.ts'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { eventually } from './eventually.ts'
 import { followOptions } from './followed-log.ts'
+import { openTopic } from './open-topic.ts'
 import { openReadModel } from './opened-read-model.ts'
-import { createTestTopic, type TestTopic } from './topic.ts'
 
-/** A separate log unless one is given, its read model and projectors in this process, until the test ends. */
-export async function openProjectedStore(partitions: number, given?: TestTopic) {
-  const topic = given ?? (await createTestTopic(inject('kafkaBrokers'), partitions))
+/** A separate log, its read model and projectors in this process, until the test ends. */
+export async function openProjectedStore(partitions: number) {
+  const topic = await openTopic(partitions)
   const { readModel, redis } = await openReadModel(topic)
-  const appender = createAppender(topic.kafka, topic.topic)
-  await appender.connect()
-  onTestFinished(appender.close)
   const { log, time, ...options } = followOptions(topic)
   const metas = () => Promise.all(allPartitions(partitions).map((partition) => readModel.meta(partition)))
   const ends = async () => (await checkTopic(topic.kafka, topic)).ends
 
   return {
-    ...{ topic, redis, readModel, append: appender.append, metas, ends },
+    ...{ topic, redis, readModel, append: topic.appendRecords, metas, ends },
 
     startProjector() {
       const halts: Error[] = []

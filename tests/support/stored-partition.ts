@@ -1,22 +1,15 @@
-import { decodeEntry } from '@plant-store/shared/plant/entry.ts'
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
+import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Redis } from 'ioredis'
 
-/** All that Redis holds of a partition's live generation, key by key and not by way of the product's scripts. */
-export type StoredPartition = {
-  meta: Record<string, string>
-  plants: Map<PlantId, Claim>
-  order: string[]
-  parked: Map<Offset, number>
-}
-
 export const pointerOf = (topic: string, partition: Partition) => `{${topic}:${partition}}:live`
 
-export async function readStoredPartition(redis: Redis, topic: string, partition: Partition): Promise<StoredPartition> {
+/** All that Redis holds of a partition's live generation, key by key and not by way of the product's scripts. */
+export async function readStoredPartition(redis: Redis, topic: string, partition: Partition) {
   const at = `{${topic}:${partition}}:${await redis.get(pointerOf(topic, partition))}`
   const [meta, plants, order, parked] = await Promise.all([
     redis.hgetall(`${at}:meta`),
@@ -24,38 +17,32 @@ export async function readStoredPartition(redis: Redis, topic: string, partition
     redis.lrange(`${at}:order`, 0, -1),
     redis.hgetall(`${at}:parked`),
   ])
-  return {
-    meta,
-    plants: new Map(
-      Object.entries(plants).map(([text, bytes]) => {
-        const id = parsePlantId(text) as PlantId
-        return [id, decodeEntry(id, bytes)]
-      }),
-    ),
-    order,
-    parked: new Map(Object.entries(parked).map(([offset, reason]) => [Number(offset) as Offset, Number(reason)])),
-  }
+  return { meta, plants, order, parked }
 }
 
 /** The expected content of Redis when the fold of the log is `state` and its checkpoint is `checkpoint`. */
-export function asStored(state: PartitionState, checkpoint: Checkpoint, partitions: number): StoredPartition {
-  const counts = { plants: state.plants.size, voids: state.voids, parked: state.parked.size }
-  return {
-    meta: {
-      checkpoint: String(checkpoint.offset),
-      event: checkpoint.eventId,
-      fold: '1',
-      partitions: String(partitions),
-      // A counter does not exist before its first increment.
-      ...Object.fromEntries(
-        Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [[name, String(count)]])),
-      ),
-    },
-    plants: state.plants,
-    order: [...state.plants.keys()].map(String),
-    parked: state.parked,
+export function asStored(state: PartitionState, checkpoint: Checkpoint, partitions: number) {
+  const { plants, parked, voids } = state
+  const counts = Object.entries({ plants: plants.size, voids, parked: parked.size })
+  const meta = {
+    checkpoint: String(checkpoint.offset),
+    event: checkpoint.eventId,
+    fold: '1',
+    partitions: String(partitions),
+    // A counter does not exist before its first increment.
+    ...Object.fromEntries(counts.flatMap(([name, count]) => (count === 0 ? [] : [[name, String(count)]]))),
   }
+  return { meta, ...contentOf({ plants, order: [...plants.keys()], parked }) }
 }
+
+type Content = { plants: Map<PlantId, Claim>; order: PlantId[]; parked: Map<Offset, number> }
+
+/** What the keys of a generation hold, its meta left out. */
+export const contentOf = ({ plants, order, parked }: Content) => ({
+  plants: Object.fromEntries([...plants].map(([id, claim]) => [String(id), encodeEntry(claim)])),
+  order: order.map(String),
+  parked: Object.fromEntries([...parked].map(([offset, reason]) => [offset, String(reason)])),
+})
 
 /** Every key of a topic in Redis with its whole content, to see that nothing changed. */
 export async function dumpKeys(redis: Redis, topic: string): Promise<Map<string, string>> {

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createWriteStream, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cacheDir } from '../../local/places.mjs'
 import { describeExit } from '../../local/processes/process.ts'
@@ -40,8 +41,12 @@ export async function run({ seed, say, ...options }: RunOptions) {
   rmSync(dir, { recursive: true, force: true })
   const violations: string[] = []
   const requests: Request[] = []
+  // One by one: the history of a long run does not fit into one string.
   const writeLines = (file: string, lines: readonly object[]) =>
-    writeFileSync(join(dir, file), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    pipeline(
+      lines.values().map((line) => `${JSON.stringify(line)}\n`),
+      createWriteStream(join(dir, file)),
+    )
 
   /** Runs one experiment after the other under load, until the time is over or something has gone wrong. */
   async function play(cluster: Cluster): Promise<Experiment[]> {
@@ -72,7 +77,7 @@ export async function run({ seed, say, ...options }: RunOptions) {
   /** The violations that are found at the end. */
   async function judgeAll(cluster: Cluster, experiments: readonly Experiment[]): Promise<string[]> {
     const log = await readLog(cluster)
-    writeLines('log.jsonl', log)
+    await writeLines('log.jsonl', log)
     const winners = new Set(log.map(({ id }) => id)).size
     const deliveries = new Map<string, ReturnType<typeof readDeliveries>>()
     for (const { name, deliveries: file } of cluster.consumers) {
@@ -96,7 +101,7 @@ export async function run({ seed, say, ...options }: RunOptions) {
     await Promise.all([...cluster.services, ...cluster.consumers].map((member) => member.start()))
     await untilHolds(START_TIMEOUT_MS, async () => (await reasonsOf(cluster.services)) === '')
     const experiments = await play(cluster)
-    writeLines('history.jsonl', requests)
+    await writeLines('history.jsonl', requests)
     const judged = await judgeAll(cluster, experiments).catch((error: Error) => {
       // A cluster that never recovered may have no readable log.
       if (violations.length === 0) throw error

@@ -102,25 +102,26 @@ async function endsAt(store: Store, point: LogPoint | undefined, rest: 'now' | '
  * read; resolves with the offsets before which they end. Rejects when the read model falls back or has another number
  * of partitions, and for invalid entries.
  */
-async function readPlantsOfReadModel(
-  store: Store,
+export async function readPlantsOfReadModel(
+  store: Pick<Store, 'kafka' | 'readModel' | 'topic' | 'partitions'>,
   onPlants: (partition: Partition, claims: Claim[]) => Promise<void>,
 ): Promise<Offset[]> {
-  const { kafka, readModel, partitions } = store
-  const checkpoints = (await readCheckpoints(store)).values()
+  const { kafka, readModel } = store
+  const checkpoints = await readCheckpoints(store)
   // PLANTS_TOPIC may be mistyped: such a topic has an empty read model.
-  if (checkpoints.every(({ offset }) => offset === BEFORE_FIRST))
+  if (checkpoints.values().every(({ offset }) => offset === BEFORE_FIRST))
     await retryForSeconds(() => checkTopic(kafka, store), store.topic)
   const ends: Offset[] = []
-  const read = async (partition: Partition, from: number) =>
-    (await readModel.listEach([{ partition, from, count: PLANTS_AT_ONCE }])[0]) as ListedSpan
-  for (const partition of allPartitions(partitions)) {
-    const { checkpoint, plants, claims } = await read(partition, 0)
+  async function read(partition: Partition, from: number, known: Offset): Promise<ListedSpan> {
+    const span = (await readModel.listEach([{ partition, from, count: PLANTS_AT_ONCE }])[0]) as ListedSpan
+    if (span.checkpoint >= known) return span
+    throw new Error(`the read model of partition ${partition} fell back during the export: try again`)
+  }
+  for (const [partition, { offset }] of checkpoints) {
+    const { checkpoint, plants, claims } = await read(partition, 0, offset)
     await onPlants(partition, claims)
     for (let from = PLANTS_AT_ONCE; from < plants; from += PLANTS_AT_ONCE) {
-      const span = await read(partition, from)
-      if (span.checkpoint < checkpoint)
-        throw new Error(`the read model of partition ${partition} fell back during the export: try again`)
+      const span = await read(partition, from, checkpoint)
       await onPlants(partition, span.claims.slice(0, plants - from))
     }
     ends.push(after(checkpoint))

@@ -2,15 +2,19 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it } from 'vitest'
 import { deleteTopic } from '../../../tests/support/backups.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { mixedEvents } from '../../../tests/support/new-events.ts'
+import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { failing, outputOf, startPlantctl } from '../../../tests/support/plantctl.ts'
+import { pointerOf } from '../../../tests/support/stored-partition.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
 import { environmentOf, plantctlOf } from '../../../tests/support/topic-plantctl.ts'
 import { readTruth } from '../../../tests/support/truth.ts'
+import { readPlantsOfReadModel } from '../commands/export.ts'
 
 const PARTITIONS = 3
 
@@ -78,4 +82,14 @@ it('what the read model serves is exported after the log is lost', async () => {
   expect(await fewer('export', '--from-redis')).toMatchObject(failing(/folded from a topic of 3 partitions/))
   const mistyped = plantctlOf({ ...topic, topic: `${topic.topic}x` })
   expect(await mistyped('export', '--from-redis')).toMatchObject(failing(/topic \S+x does not exist/))
+})
+
+it('an export of a read model that is emptied meanwhile fails', async () => {
+  const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+  await appendTo(topic, mixedEvents(20, 20, PARTITIONS))
+  await outputOf(plantctlOf(topic)('rebuild', '--from-empty'))
+  const { readModel, redis } = await openReadModel(topic)
+  const empty = async () => void (await redis.del(pointerOf(topic.topic, 1 as Partition)))
+  const exported = readPlantsOfReadModel({ ...topic, readModel }, empty)
+  await expect(exported).rejects.toThrow('partition 1 fell back during the export')
 })

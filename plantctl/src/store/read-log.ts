@@ -12,7 +12,6 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { retryForSeconds, type Store } from './open-store.ts'
 
@@ -30,9 +29,9 @@ export async function readLogEnds({ kafka, topic, partitions, log }: LogSource, 
   return ends
 }
 
-export async function readCheckpoints({ readModel, partitions }: Store): Promise<Map<Partition, Checkpoint>> {
+export async function readCheckpoints({ readModel, partitions }: Pick<Store, 'readModel' | 'partitions'>) {
   const metas = await Promise.all(allPartitions(partitions).map(readModel.meta))
-  return new Map(metas.map(({ checkpoint }, partition) => [partition as Partition, checkpoint]))
+  return new Map(metas.map(({ checkpoint }, partition) => [partition as Partition, checkpoint] as const))
 }
 
 type OnRead = (records: number) => void

@@ -13,7 +13,7 @@ import { appendTo, createTableTopic, type TestTopic } from './topic.ts'
 import type { Truth } from './truth.ts'
 
 const WAIT = { timeout: 120_000, interval: 100 }
-/** Of the plants that a table lacks. */
+/** The most plants to name that a table lacks. */
 const SHOWN = 10
 
 /** The settings of a projector that writes a table. */

@@ -37,7 +37,7 @@ export function asStored(state: PartitionState, checkpoint: Checkpoint, partitio
 
 type Content = { plants: Map<PlantId, Claim>; order: PlantId[]; parked: Map<Offset, number> }
 
-/** What the keys of a generation hold, its meta left out. */
+/** The content of the keys of a generation, without its meta. */
 export const contentOf = ({ plants, order, parked }: Content) => ({
   plants: Object.fromEntries([...plants].map(([id, claim]) => [String(id), encodeEntry(claim)])),
   order: order.map(String),

@@ -38,7 +38,7 @@ function storeOf(count: number, changes: Partial<StoreStatus> = {}): StoreStatus
 }
 
 const isPartition3 = (partition: number): boolean => partition === 3
-/** The same with changes of some partitions. */
+/** A store of so many partitions with these changes of some of them. */
 function storeWith(changes: Partial<PartitionStatus>, isChanged = isPartition3, count = 12) {
   const { partitions, ...store } = storeOf(count)
   return { ...store, partitions: partitions.map((one) => (isChanged(one.partition) ? { ...one, ...changes } : one)) }

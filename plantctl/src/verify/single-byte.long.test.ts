@@ -78,7 +78,7 @@ async function changeOneByte(redis: Redis, keys: readonly string[], change: Byte
   return changed
 }
 
-/** How the keys of each type are read and written as a whole. ioredis turns what `hgetall` returns into an object. */
+/** The commands that read and write a whole key of each type. ioredis turns what `hgetall` returns into an object. */
 const CALLS = { string: ['GET', 'SET'], list: ['LRANGE', 'RPUSH'], hash: ['HGETALL', 'HSET'] } as const
 
 /** All places of a key, its own name included. */

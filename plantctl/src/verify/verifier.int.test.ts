@@ -51,7 +51,7 @@ const changedEntry = (
   [['hset', PLANTS, String(id), entry(id, changes)]],
   { what: 'entryChanged', id: String(id), field, expected, found },
 ]
-/** Each of these values in a field, of which it is what is found. */
+/** The corruptions of a field that has each of these values, which is what is found. */
 const fieldWith = (key: string, field: string, values: string[], difference: Difference) =>
   values.map(
     (found): Corruption => [

@@ -83,10 +83,10 @@ it('a table that is added later gets the whole log; table rebuild writes it into
   await untilReady(without)
   await without.stop({ graceMs: 10_000 })
 
-  const rowsOf = async ({ kafka, topic }: TestTopic) =>
+  const recordsIn = async ({ kafka, topic }: TestTopic) =>
     (await readEnds(kafka, topic)).ends.reduce((sum, end) => sum + end, 0)
   const untilWritten = (topic: TestTopic) =>
-    vi.waitFor(async () => expect(await rowsOf(topic)).toBeGreaterThan(0), { timeout: 60_000, interval: 1 })
+    vi.waitFor(async () => expect(await recordsIn(topic)).toBeGreaterThan(0), { timeout: 60_000, interval: 1 })
   const first = await store.startProjector(WITH_TABLE)
   await untilWritten(table)
   await first.stop({ graceMs: 0 })

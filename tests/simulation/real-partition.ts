@@ -1,6 +1,6 @@
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Redis } from 'ioredis'
-import { contentOf, pointerOf } from '../support/stored-partition.ts'
+import { pointerOf, storedContentOf } from '../support/stored-partition.ts'
 import { type PartitionKeys, textsOf } from './redis-scripts.ts'
 
 /** The keys of one partition in a real Redis, by name without their prefix, without the product's scripts. */
@@ -41,7 +41,7 @@ export function asStored({ live, filling, generations }: PartitionKeys) {
   for (const [name, generation] of generations) {
     const fields = Object.entries(textsOf(generation)).filter(([field, text]) => field === 'event' || text !== '')
     stored[`${name}:meta`] = Object.fromEntries(fields)
-    for (const [key, value] of Object.entries(contentOf(generation)))
+    for (const [key, value] of Object.entries(storedContentOf(generation)))
       if (Object.keys(value).length > 0) stored[`${name}:${key}`] = value
   }
   return stored

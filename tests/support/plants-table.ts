@@ -53,13 +53,15 @@ export async function expectTableVerified(store: PlantStore, settings = WITH_TAB
 /** Waits until a table has each plant of the log that can be read: no void claim, no record that is no row. */
 export async function expectTableToEqual(table: TestTopic, truth: Truth): Promise<void> {
   const expected = truth.states.flatMap(readableIn)
-  await vi.waitFor(async () => {
+  const records = await vi.waitFor(async () => {
     const { found } = await replayed(table, tableRecordReader(table.partitions), TABLE)
-    const wrong = found.filter(({ row }) => row === undefined || textOf(row) !== textOf(truth.winner(row.id)))
-    expect(wrong).toEqual([])
     const ids = new Set(found.map(({ row }) => row?.id))
     expect(expected.filter(({ id }) => !ids.has(id)).slice(0, SHOWN)).toEqual([])
+    return found
   }, WAIT)
+  const isWrong = ({ row }: (typeof records)[number]) =>
+    row === undefined || textOf(row) !== textOf(truth.winner(row.id))
+  expect(records.filter(isWrong)).toEqual([])
 }
 
 /** The plants of a partition that can be read. */

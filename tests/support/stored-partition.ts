@@ -32,13 +32,13 @@ export function asStored(state: PartitionState, checkpoint: Checkpoint, partitio
     // A counter does not exist before its first increment.
     ...Object.fromEntries(counts.flatMap(([name, count]) => (count === 0 ? [] : [[name, String(count)]]))),
   }
-  return { meta, ...contentOf({ plants, order: [...plants.keys()], parked }) }
+  return { meta, ...storedContentOf({ plants, order: [...plants.keys()], parked }) }
 }
 
 type Content = { plants: Map<PlantId, Claim>; order: PlantId[]; parked: Map<Offset, number> }
 
 /** The content of the keys of a generation, without its meta. */
-export const contentOf = ({ plants, order, parked }: Content) => ({
+export const storedContentOf = ({ plants, order, parked }: Content) => ({
   plants: Object.fromEntries([...plants].map(([id, claim]) => [String(id), encodeEntry(claim)])),
   order: order.map(String),
   parked: Object.fromEntries([...parked].map(([offset, reason]) => [offset, String(reason)])),

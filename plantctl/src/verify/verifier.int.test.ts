@@ -51,7 +51,7 @@ const changedEntry = (
   [['hset', PLANTS, String(id), entry(id, changes)]],
   { what: 'entryChanged', id: String(id), field, expected, found },
 ]
-/** The corruptions of a field that has each of these values, which is what is found. */
+/** The corruptions of a field that has each of these values, which is found unless the difference says what is. */
 const fieldWith = (key: string, field: string, values: string[], difference: Difference) =>
   values.map(
     (found): Corruption => [
@@ -128,7 +128,7 @@ const CORRUPTIONS: Corruption[] = [
   ...fieldWith(META, 'checkpoint', ['7', '6x', '06'], { what: 'checkpoint', expected: 'an offset from -1 to 6' }),
   ...fieldWith(META, 'event', [eventId(5), ''], { what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6) }),
   ...fieldWith(META, 'mark', ['m'], { what: 'mark', expected: '' }),
-  ...fieldWith(META, 'hint', ['hint'], { what: 'strangeField' }),
+  ...fieldWith(META, 'hint', [''], { what: 'strangeField', found: 'hint' }),
   ...fieldWith(META, 'fold', ['0', '2'], { what: 'foldVersion', expected: '1' }),
   ...fieldWith(META, 'partitions', ['3'], { what: 'partitionCount', expected: '2' }),
   ['a missing parked record', [['hdel', PARKS, '3']], { what: 'parkedMissing', offset: '3', expected: REASON }],

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { ensureKafka } from '../local/stores/jars.ts'
@@ -9,10 +9,10 @@ const PASSWORD = 'of-nobody-else'
 
 // A machine that runs the tests in Docker may have no Java.
 it.skipIf(inject('storeSource') === 'docker')(
-  'Kafka starts below a path that is not ASCII, whatever the language of Java, and without passwords in arguments',
+  'Kafka starts below a path with a comma and beyond ASCII, in each language of Java, without passwords in arguments',
   async () => {
     const folder = temporaryFolder()
-    const place = join(folder, 'Gärten İ 花園')
+    const place = join(folder, 'Gärten, İ 花園')
     mkdirSync(place)
     const java = join(folder, 'java')
     writeFileSync(java, `#!/bin/sh\necho "$@" >>'${folder}/arguments'\nexec java "$@"\n`, { mode: 0o755 })
@@ -27,6 +27,7 @@ it.skipIf(inject('storeSource') === 'docker')(
       formatArgs: ['--add-scram', `SCRAM-SHA-512=[name=api,password=${PASSWORD}]`],
     })
     await kafka.stop({ graceMs: 10_000 })
+    expect(existsSync(join(place, 'data', 'meta.properties'))).toBe(true)
     expect(readFileSync(join(folder, 'arguments'), 'utf8')).toContain('kafka.Kafka')
     expect(readFileSync(join(folder, 'arguments'), 'utf8')).not.toContain(PASSWORD)
   },

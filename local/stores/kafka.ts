@@ -70,15 +70,15 @@ export async function startNode(options: NodeOptions): Promise<RunningProcess> {
   const jvm = [...JAVA_LANGUAGE, logging, ...loading, ...javaArgs, '-cp', classpath]
   const env = javaEnvironment()
   // The tool writes meta.properties last, so a format that was interrupted is not taken for a finished one.
-  if (!existsSync(join(dataDir(dir), 'meta.properties'))) {
+  if (!existsSync(join(dir, DATA, 'meta.properties'))) {
     // With an equals sign, because a cluster id may start with a dash and would be taken for an option.
     const given = [`--cluster-id=${clusterId}`, '--config', config, ...formatArgs]
     const tool = [...jvm, 'kafka.tools.StorageTool', 'format', ...given]
-    await format(java, tool, dir, { env, signal: options.signal, timeoutMs: FORMAT_TIMEOUT_MS })
+    await format(java, tool, dir, { env, cwd: dir, signal: options.signal, timeoutMs: FORMAT_TIMEOUT_MS })
   }
   const ports = [...String(settings.listeners).matchAll(/:(\d+)(?=,|$)/g)].map(([, port]) => Number(port))
   const args = [...jvm, 'kafka.Kafka', config]
-  return startUntilReady({ name, command: java, args, env, logFile, ports }, options.isReady, options)
+  return startUntilReady({ name, command: java, args, env, cwd: dir, logFile, ports }, options.isReady, options)
 }
 
 /**
@@ -106,7 +106,8 @@ export function answersKafka(port: number, open: (to: { port: number; host: stri
   )
 }
 
-const dataDir = (dir: string) => join(dir, 'data')
+/** Relative to the folder of the node: Kafka takes a comma in a path for the end of it. */
+const DATA = 'data'
 
 /** Its arguments are in a file, because they may have passwords, and every user can read the arguments of a process. */
 async function format(java: string, args: string[], dir: string, options: CommandOptions): Promise<void> {
@@ -124,7 +125,7 @@ function writeConfig(dir: string, settings: NodeOptions['settings']): string {
   const all = {
     'process.roles': 'broker,controller',
     'controller.listener.names': 'CONTROLLER',
-    'log.dirs': dataDir(dir),
+    'log.dirs': DATA,
     'auto.create.topics.enable': false,
     ...settings,
   }

@@ -7,6 +7,8 @@ import { isTracingOn, type TracingSettings } from './tracing-settings.ts'
 
 /** The last spans are sent within this time at the end. */
 const LAST_SPANS_WITHIN_MS = 1_000
+/** The report of a failed export has all that the collector has sent, up to 4 MiB. */
+const REPORT_MAX_CHARACTERS = 2_000
 
 /**
  * Starts the SDK of OpenTelemetry when the settings name a collector, and says whether it did. Without one the SDK is
@@ -31,11 +33,14 @@ export async function startTracing({ name, log, closeLater }: ServiceContext, se
 }
 
 /** The SDK reports each failed export, and each time that its queue was full. */
-function reporter(log: Log): (message: string) => void {
+export function reporter(log: Pick<Log, 'warn'>): (...parts: unknown[]) => void {
   const limit = createLineLimit()
-  return (message) => {
+  return (...parts) => {
     const leftOut = limit()
-    if (leftOut !== undefined) log.warn({ leftOut }, `tracing: ${message}`)
+    if (leftOut === undefined) return
+    // Other objects are the bytes of a response.
+    const text = parts.filter((part) => typeof part === 'string' || part instanceof Error).join(' ')
+    log.warn({ leftOut }, `tracing: ${text.slice(0, REPORT_MAX_CHARACTERS)}`)
   }
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, errorOf, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
+import { AUDIENCE, ISSUER, startIssuer } from './support/issuer.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
 import { openRedis, startApiAlone, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
@@ -12,6 +13,8 @@ import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 const CONNECTIONS = 64
 /** Between the connections of a client while an api ends. */
 const PAUSE_MS = 100
+/** Longer than an api takes to end. */
+const HANGS_MS = 20_000
 const auth = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const [NOT_WRITTEN, OUTCOME_UNKNOWN] = [50301, 50302]
 
@@ -102,6 +105,25 @@ it('reads that wait when an api closes get a response, and none is accepted afte
   await waiting.closed
   expect(waiting.responses().map(({ body }) => JSON.parse(body).error)).toEqual([50303, 50300])
   expect(waiting.responses()[1]).toMatchObject({ headers: { connection: 'close', 'retry-after': '1' } })
+  expect(await api.exited).toMatchObject({ code: 0 })
+})
+
+it('what waits for an issuer or a Redis that hangs gets a response in time when an api closes', async () => {
+  const [issuer, redis] = [await startIssuer(), await startOwnRedis()]
+  issuer.respond = (response) => response.writeHead(500).end()
+  const jwt = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: issuer.url }
+  const { api } = await startApiAlone({
+    redisUrl: redis.url,
+    api: { READ_DEADLINE_MS: '60000', DRAIN_MS: '0', ...jwt },
+  })
+  const fetching = Promise.withResolvers<void>()
+  issuer.respond = () => fetching.resolve()
+  await openRedis(redis.url).client('PAUSE', HANGS_MS)
+  const authorization = `Bearer ${await issuer.sign()}`
+  const waiting = [{}, { authorization }].map((headers) => send(`${api.url}/plants/1`, { headers }))
+  await fetching.promise
+  process.kill(api.pid, 'SIGTERM')
+  expect((await Promise.all(waiting)).map(errorOf)).toEqual([50303, 50305])
   expect(await api.exited).toMatchObject({ code: 0 })
 })
 

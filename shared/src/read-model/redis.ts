@@ -145,6 +145,11 @@ export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: 
       if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
     },
 
+    /** Ends all calls in flight with an error, also while Redis hangs: by new connections. */
+    failCalls(): void {
+      for (const { stream } of mastersOf(redis)) stream?.destroy()
+    },
+
     /** Waits for calls in flight, then closes the connection. */
     async close(): Promise<void> {
       isClosed = true

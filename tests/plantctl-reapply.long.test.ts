@@ -43,7 +43,7 @@ it('parked records get their rows in the table, though the command is killed and
 
   await untilReady(await store.startProjector(WITH_TABLE))
   const run = (settings = {}) => startPlantctl(['parked', 'reapply'], { ...store.environment, ...settings })
-  expect(await run().ended).toMatchObject(failing(/set PLANTS_TABLE=on, so that/, 2))
+  expect(await run().ended).toMatchObject(failing(/set PLANTS_TABLE=on if/, 2))
   const foreign = await createTableTopic({ ...store, topic: `${store.topic}.foreign` })
   await appendRow(foreign, 0)
   const another = failing(/the table was written from another log/)

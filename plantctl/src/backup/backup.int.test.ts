@@ -352,13 +352,14 @@ it('a backup that is older than the read model is restored into another topic on
 })
 
 it('a backup that is older than a table is restored for a drill without it', async () => {
-  const { topic, folder } = await backedUp(1, 1)
+  const { topic, folder, restore } = await backedUp(1, 1)
   const table = await createTableTopic(topic)
   await appendRow(table, 1)
   const drill = ['restore', '--from', folder, '--topic', `plants-${randomUUID()}`, '--groups', 'none']
   const withTable = (name: string) => startPlantctl(drill, { ...environmentOf(topic), PLANTS_TABLE: name }).ended
   expect(await withTable(table.topic)).toMatchObject(failing(/set PLANTS_TABLE=off/))
   expect(await withTable('off')).toMatchObject({ code: 0 })
+  expect(await restore()).toMatchObject(failing(/\.table exists: set PLANTS_TABLE=on/, 2))
 })
 
 it.each([1, 7])('a log of 3 partitions has the same plants in %d', async (partitions) => {

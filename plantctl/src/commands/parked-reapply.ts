@@ -1,17 +1,15 @@
 import { appendsOf, createAppender } from '@plant-store/shared/event-log/append.ts'
-import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
 import { checkTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row, rowHeaders } from '@plant-store/shared/plant/plant-stored.ts'
 import { formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
-import { tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { lookUpRows, rowsOfLog } from '@plant-store/shared/table/table.ts'
 import type { CliContext } from '../cli-context.ts'
-import { type Command, EXIT, UsageError } from '../command.ts'
+import { type Command, EXIT } from '../command.ts'
 import { FLAG, LIST, partitionsOf, readOptions } from '../options.ts'
-import { type Store, withStore } from '../store/open-store.ts'
+import { assertTableIsNamed, type Store, withStore } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { type Reapplication, reapplyParked } from './parked/parked-records.ts'
@@ -58,7 +56,8 @@ async function reapply(
   const total = metas.reduce((sum, { parked }) => sum + (parked || 0), 0)
   const read = logReader(store, context.signal)
   const { table } = store
-  if (table === undefined && context.env.PLANTS_TABLE !== 'off' && !dryRun) await assertNoTable(store)
+  // Plants that are applied without the table would never get their rows.
+  if (!dryRun) await assertTableIsNamed(store, context.env)
   const rows = table === undefined || dryRun ? undefined : await openLateRows(store, table, withParked, context.signal)
   try {
     return await withProgress(context, 'parked', ({ onStart, onRead }) => {
@@ -69,16 +68,6 @@ async function reapply(
   } finally {
     await rows?.close()
   }
-}
-
-/** Plants that are applied without the table would never get their rows. */
-async function assertNoTable({ kafka, topic }: Store): Promise<void> {
-  const table = tableOf({ PLANTS_TOPIC: topic, PLANTS_TABLE: 'on' }) as string
-  const isFound = await withAdmin(kafka, async (admin) => (await admin.listTopics()).includes(table))
-  if (isFound)
-    throw new UsageError(
-      `topic ${table} exists: set PLANTS_TABLE=on, so that the plants get their rows there, or PLANTS_TABLE=off`,
-    )
 }
 
 function textOf({ looked, placed, renamed, kept, needRebuild }: Reapplication, dryRun: boolean): string {

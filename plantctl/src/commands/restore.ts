@@ -13,7 +13,13 @@ import { endsOfBegun, restoredTopic } from '../backup/restored-topic.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, numberOf, readOptions, TEXT } from '../options.ts'
-import { retryForSeconds, type Store, withRefusalsOf, withUncheckedStore } from '../store/open-store.ts'
+import {
+  assertTableIsNamed,
+  retryForSeconds,
+  type Store,
+  withRefusalsOf,
+  withUncheckedStore,
+} from '../store/open-store.ts'
 import { readCheckpoints } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -70,7 +76,10 @@ export const restore: Command = {
       )
     const target = { topic: named, partitions: partitions ?? manifest.partitions.length }
     const topic = await withTarget(context, target, async (store) => {
-      if (partitions === undefined) await assertNotAhead(store, manifest, signal)
+      if (partitions === undefined) {
+        await assertTableIsNamed(store, context.env)
+        await assertNotAhead(store, manifest, signal)
+      }
       const restored = restoredTopic(store, manifest, signal)
       const backup = { manifest, recordsOf: (partition: Partition) => recordsOfPartition(from, manifest, partition) }
       if (isDryRun) {

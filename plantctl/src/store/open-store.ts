@@ -12,6 +12,7 @@ import { assertFilesRespond } from '@plant-store/shared/runtime/setting-files.ts
 import { abortable } from '@plant-store/shared/runtime/time.ts'
 import { createStores, type Stores } from '@plant-store/shared/stores/open-stores.ts'
 import type { CliContext } from '../cli-context.ts'
+import { UsageError } from '../command.ts'
 import { readStoreSettings } from './store-settings.ts'
 
 /** The Kafka client retries after each error that it logs; the command reports the outcome. */
@@ -61,6 +62,16 @@ export async function withUncheckedStore<T>(context: CliContext, work: (store: S
   } finally {
     await stores.close()
   }
+}
+
+/** Throws a UsageError when `PLANTS_TABLE` is unset, but there is a table of the usual name: it would be left out. */
+export async function assertTableIsNamed({ kafka, topic, table }: Store, env: NodeJS.ProcessEnv): Promise<void> {
+  const usual = `${topic}.table`
+  if (table !== undefined || env.PLANTS_TABLE === 'off') return
+  if (await withAdmin(kafka, async (admin) => (await admin.listTopics()).includes(usual)))
+    throw new UsageError(
+      `topic ${usual} exists: set PLANTS_TABLE=on if it is the table of ${topic}, else PLANTS_TABLE=off`,
+    )
 }
 
 export type LogOfStore = TopicSettings & { kafka: Kafka; log: Log }

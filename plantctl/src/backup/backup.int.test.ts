@@ -249,12 +249,18 @@ it('a backup is not continued with another log, nor by two programs, nor over a 
   // However old it is.
   utimesSync(lock, 0, 0)
   expect(await backUp()).toMatchObject(failing(/that no backup wrote/))
-  rmSync(lock)
+  // It was left by a killed run, before the clock was set back.
+  writeFileSync(lock, '')
+  utimesSync(lock, new Date('2100-01-01'), new Date('2100-01-01'))
   await deleteTopic(topic)
   await createTopic(topic.kafka, topic)
   expect(await backUp()).toMatchObject(failing(/it was recreated/))
   expect(contentOf(folder)).toEqual(before)
-  writeFileSync(join(folder, 'manifest.json'), '{}')
+  const [manifest, files] = [join(folder, 'manifest.json'), readdirSync(folder)]
+  rmSync(manifest)
+  expect(await backUp()).toMatchObject(failing(/has lost its manifest\.json/))
+  writeFileSync(manifest, '{}')
+  expect(readdirSync(folder)).toEqual(files)
   expect(await backUp()).toMatchObject(failing(/manifest\.json is damaged/))
 })
 

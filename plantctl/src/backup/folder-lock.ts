@@ -20,7 +20,8 @@ export async function lockFolder(folder: string) {
   if (!(await isCreated(file, own))) {
     const { groups: { host, pid } = {} } = FORM.exec(await readFile(file, 'utf8')) ?? refuse(folder)
     const { mtimeMs } = await stat(file)
-    if (Date.now() - mtimeMs < ABANDONED_AFTER_MS) {
+    // A clock that was set back leaves one in the future.
+    if (Math.abs(Date.now() - mtimeMs) < ABANDONED_AFTER_MS) {
       const who = pid === undefined ? '' : ` (process ${pid} on ${host})`
       throw new Error(`another backup writes to ${folder}${who}: wait until it has ended`)
     }

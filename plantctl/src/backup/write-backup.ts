@@ -7,6 +7,7 @@ import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { type LogOfStore, retryForSeconds } from '../store/open-store.ts'
 import type { Progress } from '../terminal/progress.ts'
@@ -16,7 +17,7 @@ import { lockFolder } from './folder-lock.ts'
 import { type BackupFile, type Manifest, readManifest, recordsIn, writeManifest } from './manifest.ts'
 
 /** The names of all files that a backup writes, except its manifest and lock. */
-const OWN_NAME = /^(?:\d{4}-\d{15}-\d{15}\.jsonl\.gz|(?:\d{4}-\d{15}|manifest\.json)\.[0-9a-f-]{36}\.part)$/
+const OWN_NAME = /^(?:(\d{4})-\d{15}-(\d{15})\.jsonl\.gz|(?:\d{4}-\d{15}|manifest\.json)\.[0-9a-f-]{36}\.part)$/
 
 /**
  * Adds to the backup in a folder what the log has more than it. The backup changes when its manifest is replaced, last;
@@ -38,12 +39,25 @@ export async function writeBackup(
       writer: (partition: Partition, from: Offset) => createFileWriter(folder, partition, from, lock.assertHeld),
     }
     const manifest = await addToBackup(backedUpLog(log, signal), files, before, progress)
+    if (before === undefined) await assertNoLater(folder, manifest)
     await writeManifest(folder, manifest, lock.assertHeld)
     await lock.assertHeld()
     await removeOthers(folder, manifest)
     return { manifest, added: recordsIn(manifest) - (before === undefined ? 0 : recordsIn(before)) }
   } finally {
     await lock.release()
+  }
+}
+
+/** Throws when a file ends after the log: the folder has the backup of another log and has lost its manifest. */
+async function assertNoLater(folder: string, { partitions }: Manifest): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const [, partition, last] = OWN_NAME.exec(name) ?? []
+    if (last === undefined || Number(last) < (partitions[Number(partition)]?.end ?? 0)) continue
+    throw new PreconditionError(
+      `${folder} has lost its manifest.json, and this log does not have all of ${name}: restore manifest.json from a copy, ` +
+        'or back this log up into another folder',
+    )
   }
 }
 

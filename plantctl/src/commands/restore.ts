@@ -39,8 +39,9 @@ tokens, list cursors and consumer groups stay valid. First stop the services and
   --json        one JSON object: "topic", number of "records", "plants" and "groups", "seconds"
 
 While it runs, the services refuse the topic. It writes everything, reads it back, compares each byte, and then lets them
-in. If it is interrupted, run it again: it continues. A backup that is older than the read model or the table is refused:
-what has seen the lost plants must not continue. With --partitions nothing does.
+in. If it is interrupted, run it again: it continues; with --partitions, delete the new topic before. A backup that is
+older than the read model or the table is refused: what has seen the lost plants must not continue. With --partitions
+nothing does.
 
 With --partitions each plant stays what it is, but has another position: start the services with PLANTS_TOPIC and
 PLANTS_PARTITIONS. They fill an empty read model. Consistency tokens and list cursors end, consumers start with another

@@ -5,7 +5,6 @@ import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/runtime/service.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
@@ -13,9 +12,9 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { openServiceStores } from '@plant-store/shared/stores/service-stores.ts'
 import { startTracing } from '@plant-store/shared/tracing/start-tracing.ts'
 import { createApp } from './app.ts'
-import { type Authentication, openAuthentication } from './auth/open-authentication.ts'
+import { openAuthentication } from './auth/open-authentication.ts'
 import { createClaimIndex } from './claim-index/claim-index.ts'
-import { CREATE_LIMITS, createPlantCreation, type PlantCreation } from './create-plant/create-plant.ts'
+import { CREATE_LIMITS, createPlantCreation } from './create-plant/create-plant.ts'
 import { createTracing } from './create-plant/create-span.ts'
 import { openCertificate } from './http/certificate.ts'
 import { listenAt } from './http/server.ts'
@@ -101,27 +100,11 @@ async function start(context: ServiceContext): Promise<void> {
   await tail.verified
   await listenAt(app, settings)
   service.reportReady()
-  endLater(context, { app, admission, creation, shutdown, authentication, readModel }, settings)
-  log.info({ operationsPort: service.operationsPort, partitions }, 'ready')
-}
-
-type Parts = Awaited<ReturnType<typeof createApp>> & {
-  creation: PlantCreation
-  shutdown: { at: number }
-  authentication: Authentication
-  readModel: Pick<ReadModel, 'failCalls'>
-}
-
-/** Closes the app when the service ends, with a response to each request. */
-function endLater(
-  { closeLater }: ServiceContext,
-  { app, admission, creation, shutdown, authentication, readModel }: Parts,
-  { DRAIN_MS: drainMs }: ApiSettings,
-): void {
+  // Each request gets a response.
   closeLater(async (hurry) => {
     // Accepts requests all that time, closes the idle connections, sends the responses in flight, and lets the last
     // append end.
-    await admission.drain(drainMs, hurry)
+    await admission.drain(settings.DRAIN_MS, hurry)
     // Requests that wait for an issuer or for Redis would get their response too late.
     void authentication.close()
     setTimeout(readModel.failCalls, RESPONSES_AT_STOP_WITHIN_MS).unref()
@@ -130,7 +113,8 @@ function endLater(
     setTimeout(admission.endConnections, RESPONSES_AT_STOP_WITHIN_MS + LAST_BYTES_WITHIN_MS).unref()
     await app.close()
     await creation.close()
-  }, drainMs + STOP_WITHIN_MS)
+  }, settings.DRAIN_MS + STOP_WITHIN_MS)
+  log.info({ operationsPort: service.operationsPort, partitions }, 'ready')
 }
 
 type Service = Awaited<ReturnType<typeof openServiceStores>>

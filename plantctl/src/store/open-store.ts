@@ -11,6 +11,7 @@ import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { assertFilesRespond } from '@plant-store/shared/runtime/setting-files.ts'
 import { abortable } from '@plant-store/shared/runtime/time.ts'
 import { createStores, type Stores } from '@plant-store/shared/stores/open-stores.ts'
+import { usualTableOf } from '@plant-store/shared/stores/store-settings.ts'
 import type { CliContext } from '../cli-context.ts'
 import { UsageError } from '../command.ts'
 import { readStoreSettings } from './store-settings.ts'
@@ -66,8 +67,8 @@ export async function withUncheckedStore<T>(context: CliContext, work: (store: S
 
 /** Throws a UsageError when `PLANTS_TABLE` is unset, but there is a table of the usual name: it would be left out. */
 export async function assertTableIsNamed({ kafka, topic, table }: Store, env: NodeJS.ProcessEnv): Promise<void> {
-  const usual = `${topic}.table`
   if (table !== undefined || env.PLANTS_TABLE === 'off') return
+  const usual = usualTableOf(topic)
   if (await withAdmin(kafka, async (admin) => (await admin.listTopics()).includes(usual)))
     throw new UsageError(
       `topic ${usual} exists: set PLANTS_TABLE=on if it is the table of ${topic}, else PLANTS_TABLE=off`,

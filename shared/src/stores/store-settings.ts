@@ -45,6 +45,9 @@ export const SERVICE_SETTINGS = {
   LOG_LEVEL: Type.Enum(LOG_LEVELS, { default: 'info' }),
 }
 
+/** The topic of the table with `PLANTS_TABLE=on`. */
+export const usualTableOf = (topic: string) => `${topic}.table`
+
 /** The topic of the table; undefined without a table. Throws a PreconditionError when it cannot be one. */
 export function tableOf({
   PLANTS_TOPIC: topic,
@@ -52,7 +55,7 @@ export function tableOf({
 }: Pick<StoreSettings, 'PLANTS_TOPIC' | 'PLANTS_TABLE'>): string | undefined {
   if (table === topic) throw new PreconditionError(`PLANTS_TABLE must not be the topic of the log: it is ${topic}`)
   if (table !== 'on') return table === 'off' ? undefined : table
-  const name = `${topic}.table`
+  const name = usualTableOf(topic)
   if (TOPIC_NAME.test(name)) return name
   throw new PreconditionError(
     `PLANTS_TABLE=on makes a name of ${name.length} characters: set it to a name of at most 249`,

@@ -129,6 +129,8 @@ it('what waits for an issuer or a Redis that hangs gets a response in time when 
     ofIssuer.push(read({ authorization }))
     expect(isFetching).toBe(true)
   })
+  // All of them are accepted: a later request has its response.
+  await eventually(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
   process.kill(api.pid, 'SIGTERM')
   expect(errorOf(await ofRedis)).toBe(50303)
   expect(new Set((await Promise.all(ofIssuer)).map(errorOf))).toEqual(new Set([50305]))

@@ -1,5 +1,5 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { inject, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { javaEnvironment } from '../../local/stores/java.ts'
@@ -22,8 +22,11 @@ it('a Go client by oapi-codegen compiles', async () => {
   for (const file of ['go.mod', 'go.sum', 'oapi-codegen.yaml'])
     copyFileSync(join(FOLDER, 'go', file), join(folder, file))
   const generator = await ensureBuilt({ ...OAPI_CODEGEN, program: 'oapi-codegen' })
-  await runStep(generator, ['-config', 'oapi-codegen.yaml', DESCRIPTION], { cwd: folder })
-  await runStep(await findGo(), ['vet', './...'], { cwd: folder, env: { CGO_ENABLED: '0' } })
+  const go = await findGo()
+  // The generator looks for go on the PATH.
+  const env = { CGO_ENABLED: '0', PATH: `${process.env.PATH}:${dirname(go)}` }
+  await runStep(generator, ['-config', 'oapi-codegen.yaml', DESCRIPTION], { cwd: folder, env })
+  await runStep(go, ['vet', './...'], { cwd: folder, env })
 })
 
 it('a Java client by OpenAPI Generator compiles', async () => {

@@ -176,7 +176,7 @@ async function groupNotAt(nodeId: number): Promise<string> {
   while (true) {
     const group = newGroup()
     const hash = Buffer.from(group).reduce((sum, byte) => (Math.imul(31, sum) + byte) | 0, 0)
-    const place = places.find(({ partitionId }) => partitionId === (hash & 0x7fffffff) % places.length)
+    const place = places.find(({ partitionId }) => partitionId === Math.abs(hash) % places.length)
     if (place !== undefined && place.leader !== nodeId) return group
   }
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { inject, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { javaEnvironment } from '../../local/stores/java.ts'
-import { ensureBuilt, findGo } from '../../local/toolchain/go.ts'
+import { ensureBuilt, findGo, goEnvironment } from '../../local/toolchain/go.ts'
 import { installPython } from '../../local/toolchain/python.ts'
 import { runStep } from '../support/run-step.ts'
 
@@ -23,8 +23,8 @@ it('a Go client by oapi-codegen compiles', async () => {
     copyFileSync(join(FOLDER, 'go', file), join(folder, file))
   const generator = await ensureBuilt({ ...OAPI_CODEGEN, program: 'oapi-codegen' })
   const go = await findGo()
-  // The generator looks for go on the PATH.
-  const env = { CGO_ENABLED: '0', PATH: `${process.env.PATH}:${dirname(go)}` }
+  // The generator runs it from the PATH.
+  const env = { ...goEnvironment(), PATH: `${process.env.PATH}:${dirname(go)}` }
   await runStep(generator, ['-config', 'oapi-codegen.yaml', DESCRIPTION], { cwd: folder, env })
   await runStep(go, ['vet', './...'], { cwd: folder, env })
 })
